@@ -30,10 +30,10 @@ epoch::step epoch::on_hello(epoch_halves their, std::uint64_t fresh) noexcept {
     return s;
 }
 
-epoch::step epoch::on_frame(epoch_halves their, std::uint64_t number) noexcept {
+epoch::step epoch::on_frame(epoch_halves their, std::uint64_t number, bool accepts_gaps) noexcept {
     if (!is_of(their)) return of_another(their);
     if (number <= seen_) return {};   // again: nothing was lost
-    if (number != seen_ + 1) return ended("a message from the other node was lost");
+    if (number != seen_ + 1 && !accepts_gaps) return ended("a message from the other node was lost");
     seen_ = number;
     return {.accepted = true};
 }

@@ -60,7 +60,8 @@ public:
 
     // Messages; `their` are the halves as the other node sees them.
     step on_hello(epoch_halves their, std::uint64_t fresh) noexcept;
-    step on_frame(epoch_halves their, std::uint64_t number) noexcept;
+    /// \param accepts_gaps  a planted bug, for tests: EPOCH-2 is broken
+    step on_frame(epoch_halves their, std::uint64_t number, bool accepts_gaps = false) noexcept;
     step on_beat(epoch_halves their, std::uint64_t sent, std::uint64_t seen) noexcept;
     step on_reset(epoch_halves their) noexcept;
 

@@ -36,6 +36,11 @@ const node_options& checked(const node_options& o) {
     return o;
 }
 
+/// At max_fibers such a fiber waits for a place: its starter cannot run it, since it runs as long as the node.
+weft::attributes own_fiber() {
+    return weft::detail::never_inline(weft::detail::runtime_here("weft::cluster::node"), {.name = "cluster node"});
+}
+
 }  // namespace
 
 node_core::node_core(node_options options, const node_faults& faults) : options_(checked(options)), faults_(faults) {}
@@ -58,10 +63,15 @@ void node_core::open() {
     } else {
         begin_life(drawn_incarnation());
     }
-    root_ = weft::spawn([this] { weft::with_scope({.on_failure = on_failure::report}, [this](weft::scope& s) { run(s); }); });
+    root_ = weft::spawn(own_fiber(),
+                        [this] { weft::with_scope({.on_failure = on_failure::report}, [this](weft::scope& s) { run(s); }); });
     started_.wait();
-    if (!membership_) return;
     lock guard(lock_);
+    if (is_closed_) {
+        guard.unlock();
+        return root_.join();  // throws why
+    }
+    if (!membership_) return;
     changed_.wait_for(guard, options_.give_up, [&] { return incarnation_ != 0; });
 }
 
@@ -71,20 +81,18 @@ void node_core::run(weft::scope& s) {
         ~leaving() {
             const lock guard(core.lock_);
             core.is_closed_ = true;
+            core.started_.set();  // if a fiber could not be started
         }
         node_core& core;
     } const at_the_end{*this};
-    const auto start = [&](std::function<void()> body) {
-        s.spawn(weft::detail::never_inline(weft::detail::runtime_here("weft::cluster::node"), {.name = "cluster node"}),
-                std::move(body));
-    };
+    const auto start = [&](std::function<void()> body) { s.spawn(own_fiber(), std::move(body)); };
     start([this] { read_each(&node_core::batches_, [this](const carried& m) { on_batch(m); }); });
     start([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
     start([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
     start([this] { tick(); });
     start([this] { watch_links(); });
     start([this] { send_link_ends(); });
-    if (membership_) membership_->run(s);
+    if (membership_) membership_->run(start);
     started_.set();
     start_later_ones(start);
     s.request_stop();
@@ -253,8 +261,8 @@ void node_core::tick() {
         const auto contacts = contacts_;
         for (const auto& [key, c] : contacts) {
             tick(guard, c, weft::now());
-            const bool is_unused =
-                c->numbers.now() == epoch::phase::idle && !c->is_flushing && c->ready.empty() && c->waiting == 0;
+            const bool is_unused = c->numbers.now() == epoch::phase::idle && !c->is_flushing && c->ready.empty() &&
+                                   c->waiting == 0 && c->inbound_of.empty();
             if (is_unused && weft::now() - c->last_heard > options_.give_up) contacts_.erase(key);
         }
     }
@@ -342,6 +350,11 @@ void node_core::tell_down(lock& guard, std::uint64_t serial, exit_kind how, std:
     }
 }
 
+bool node_core::exposes(const remote_address& a) {
+    const lock guard(lock_);
+    return a.node == options_.name && a.incarnation == incarnation_ && exposed_.contains(a.serial);
+}
+
 std::uint64_t node_core::incarnation() {
     const lock guard(lock_);
     return incarnation_;
@@ -364,7 +377,7 @@ node_stats node_core::stats() {
     return s;
 }
 
-void remote_send(node_core& n, const remote_address& to, const outgoing& m) { n.send(to, m); }
+void remote_send(node_core& n, const remote_address& to, const outgoing& m, time_point until) { n.send(to, m, until); }
 remote_answer remote_ask(node_core& n, const remote_address& to, const outgoing& m, time_point until) {
     return n.ask(to, m, until);
 }
@@ -383,7 +396,7 @@ remote_address find(node_core& n, std::string_view node, std::string_view actor,
 std::optional<name_lease> claim_name(node_core& n, std::string_view name, const remote_address& to) {
     require_long_name(name);
     const auto& by = n.names();
-    if (to.node != n.name() || to.incarnation != n.incarnation())
+    if (!n.exposes(to))
         throw error(errc::not_exposed, "weft: only an actor that this node exposes can have the name '" + std::string(name) + "'",
                     false);
     auto got = by->claim(name, to.serial);

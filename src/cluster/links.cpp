@@ -48,13 +48,14 @@ void far_end::linked_end(std::uint64_t /*life*/, std::string_view /*other*/, con
 
 void node_core::link(weft::detail::linkable& here, const remote_address& to) {
     for (;;) {
-        std::shared_ptr<far_end> far;
+        std::shared_ptr<far_end> far, ended;  // FAR_END-3
         std::shared_ptr<contact> c;
         bool is_new = false;
         {
             lock guard(lock_);
             c = open_contact(guard, to, weft::detail::never);
             far = linked_with(*c, here, to.serial);
+            if (far && far->has_ended()) ended = std::move(far);
             is_new = far == nullptr;
             if (is_new) far = make_link(guard, c, here, to);
         }
@@ -98,12 +99,12 @@ void node_core::unlink(weft::detail::linkable& here, const remote_address& to) n
     if (far) weft::detail::unlink_ends(here, *far);
 }
 
-/// \returns  the other end of a link that this node has made; null if there is none
+/// \returns  the other end of a link that this node has made; null if there is none. It must be dropped without
+///           the lock.
 std::shared_ptr<far_end> node_core::linked_with(const contact& c, const weft::detail::linkable& here, std::uint64_t serial) {
     const auto id = c.linked.find({serial, &here});
     if (id == c.linked.end()) return nullptr;
-    auto far = c.links.at({.id = id->second}).far.lock();
-    return far && !far->has_ended() ? far : nullptr;
+    return c.links.at({.id = id->second}).far.lock();
 }
 
 /// FAR_END-1 \returns whether it was there

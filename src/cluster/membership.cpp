@@ -30,7 +30,6 @@ std::optional<owner> owner_in(const std::string& value) {
 
 // chosen: a claim whose fiber was stopped may still be done later, but hardly ten renewals later
 constexpr int most_looks = 10;
-constexpr std::size_t most_strays = 1024;  // chosen: what a store that is away for long leaves behind
 constexpr std::chrono::seconds to_leave(1);  // chosen: what a node that ends may wait for a store
 
 }  // namespace
@@ -42,11 +41,11 @@ std::chrono::nanoseconds membership::margin() const {
     return std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), options_.lease / 5);
 }
 
-void membership::run(weft::scope& s) {
-    s.spawn([this] { keep(); });
-    s.spawn([this] { guard(); });
-    s.spawn([this] { watch_nodes(); });
-    s.spawn([this] { remove_strays(); });
+void membership::run(const std::function<void(std::function<void()>)>& start) {
+    start([this] { keep(); });
+    start([this] { guard(); });
+    start([this] { watch_nodes(); });
+    start([this] { remove_strays(); });
 }
 
 /// Joins, renews, and joins again.
@@ -133,7 +132,8 @@ void membership::renew() {
     if (options_.counts_from_answer) asked_at = options_.store->clock();   // planted
     if (!left) return fence(lease);
     const lock held(lock_);
-    if (!is_member(lease)) return;   // MEMBERSHIP-2
+    // MEMBERSHIP-2; guard() fences a node whose answer came too late.
+    if (!is_member(lease) || options_.store->clock() >= valid_until_) return;
     valid_until_ = std::max(valid_until_, asked_at + *left - margin());
     changed_.notify_all();
 }
@@ -210,14 +210,13 @@ void membership::leave() noexcept {
 struct membership::claiming_until_return {
     claiming_until_return(membership& m, const std::string& k) : by(m), key(k) {}
     ~claiming_until_return() {
-        if (may_be_done) by.leave_stray(key, value);
+        if (may_be_done) by.leave_stray(key);
         const lock held(by.lock_);
         by.claiming_.erase(key);
         by.changed_.notify_all();
     }
     membership& by;
     const std::string key;
-    std::string value;
     bool may_be_done = false;  // it was asked for, and is not held
 };
 
@@ -248,7 +247,7 @@ std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_
     claiming_until_return mine(*this, key);
     std::ostringstream text;
     text << options_.node << ' ' << incarnation << ' ' << serial << ' ' << nonce();
-    const auto value = mine.value = text.str();
+    const auto value = text.str();
     for (bool in_doubt = false;;) {
         {
             const lock held(lock_);
@@ -265,7 +264,12 @@ std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_
         } catch (const std::system_error&) {   // MEMBERSHIP-3: it is not known; again, until the lease ends
             in_doubt = true;
         }
-        if (now.is_taken) return nullptr;
+        if (now.is_taken) {
+            // Refused only if an earlier try cannot have been done: it may have been, and have ended with the lease.
+            const lock held(lock_);
+            if (is_member(lease) && incarnation_ == incarnation && options_.store->clock() < valid_until_) return nullptr;
+            continue;
+        }
         if (now.token == 0) {
             weft::this_fiber::sleep_for(options_.lease / 50);
             continue;
@@ -273,7 +277,6 @@ std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_
         auto got = std::make_shared<held_name>();
         got->name = name;
         got->key = key;
-        got->value = value;
         got->token = now.token;
         got->incarnation = incarnation;
         got->serial = serial;
@@ -299,15 +302,15 @@ void membership::release(held_name& n) noexcept {
         const shield for_a_second(to_leave);
         weft::with_timeout(to_leave, [&] { static_cast<void>(options_.store->remove(n.key, n.token)); });
     } catch (...) {
-        leave_stray(n.key, n.value);
+        leave_stray(n.key);
     }
 }
 
 /// MEMBERSHIP-6
-void membership::leave_stray(std::string key, std::string value) noexcept {
+void membership::leave_stray(const std::string& key) noexcept {
     const lock held(lock_);
-    if (incarnation_ == 0 || strays_.size() == most_strays) return;  // it ends with the lease
-    strays_.insert_or_assign(std::move(key), stray{std::move(value), most_looks});
+    if (incarnation_ == 0) return;  // it ends with the lease
+    strays_.insert_or_assign(key, most_looks);
     changed_.notify_all();
 }
 
@@ -319,38 +322,34 @@ void membership::remove_strays() {
             changed_.wait(held, [&] { return has_left_ || !strays_.empty(); });
             if (has_left_) return;
         }
-        std::map<std::string, stray> now;
+        std::map<std::string, int> now;
         {
             const lock held(lock_);
             now = strays_;
         }
-        for (const auto& [key, s] : now) {
-            bool is_over = false;
-            try {
-                is_over = remove_stray(key, s.value);
-            } catch (const std::system_error&) {   // the store is out of reach: later
-                break;
-            }
-            const lock held(lock_);
-            const auto at = strays_.find(key);
-            if (at != strays_.end() && at->second.value == s.value && (is_over || --at->second.looks_left == 0))
-                strays_.erase(at);
+        try {
+            for (const auto& [key, _] : now) remove_stray(key);
+        } catch (const std::system_error&) {   // the store is out of reach: later
         }
         weft::this_fiber::sleep_for(options_.lease / 3);
     }
 }
 
-/// \returns whether no entry of that value is there, or will be
-bool membership::remove_stray(const std::string& key, const std::string& value) {
+/// Removes an entry of this incarnation that is neither held nor being claimed. The claim that has left it may
+/// still be done later, so it looks again some times.
+void membership::remove_stray(const std::string& key) {
+    const auto there = options_.store->find(key);
+    std::uint64_t incarnation = 0;
     {
         const lock held(lock_);
-        const auto at = held_.find(key);
-        if (at != held_.end()) return true;  // a later claim has replaced it
+        const auto at = strays_.find(key);
+        if (at != strays_.end() && --at->second == 0) strays_.erase(at);
+        // A claim that began after this would replace the entry, and so its token.
+        if (!there || held_.contains(key) || claiming_.contains(key)) return;
+        incarnation = incarnation_;
     }
-    const auto there = options_.store->find(key);
-    if (!there || there->value != value) return false;  // the claim may still come
-    options_.store->remove(key, there->token);
-    return true;
+    const auto by = owner_in(there->value);
+    if (by && by->node == options_.node && by->incarnation == incarnation) options_.store->remove(key, there->token);
 }
 
 std::optional<owner> membership::find(std::string_view name) {

@@ -20,8 +20,9 @@
 //   MEMBERSHIP-4  Nobody removes or replaces an entry without naming its token.
 //   MEMBERSHIP-5  The node is told of the end of one life before the beginning of the next, and of one thing
 //                 at a time.
-//   MEMBERSHIP-6  An entry of this node's lease that is not held, since its claim was interrupted or its
-//                 release has failed, is in `strays_`, whose fiber removes it.
+//   MEMBERSHIP-6  The key of an entry of this node's lease that is not held, since its claim was interrupted
+//                 or its release has failed, is in `strays_`, whose fiber removes the entry. It looks at
+//                 `claiming_` and `held_` after it has read the entry, so it removes none that will be held.
 #pragma once
 
 #include <functional>
@@ -36,13 +37,12 @@
 #include <weft/cluster/name_store.hpp>
 #include <weft/condition_variable.hpp>
 #include <weft/mutex.hpp>
-#include <weft/scope.hpp>
 
 namespace weft::cluster::detail {
 
 /// A name that the node has. Only `ended` changes.
 struct held_name {
-    std::string name, key, value;
+    std::string name, key;
     std::uint64_t token = 0, incarnation = 0, serial = 0;
     std::stop_source ended;
 };
@@ -72,8 +72,8 @@ class membership : public std::enable_shared_from_this<membership> {
 public:
     membership(membership_options, membership_events);
 
-    /// Starts its fibers, which end when the scope is stopped.
-    void run(weft::scope&);
+    /// Starts its fibers by `start`, which end when they are stopped.
+    void run(const std::function<void(std::function<void()>)>& start);
     /// Gives the names and the lease up. \parks for up to a second
     void leave() noexcept;
 
@@ -104,8 +104,8 @@ private:
     void told();
     void watch_nodes();
     void remove_strays();
-    bool remove_stray(const std::string& key, const std::string& value);
-    void leave_stray(std::string key, std::string value) noexcept;
+    void remove_stray(const std::string& key);
+    void leave_stray(const std::string& key) noexcept;
     bool is_held(const held_name&) const noexcept;
     std::string name_key(std::string_view name) const { return "/weft/" + options_.cluster + "/name/" + std::string(name); }
     std::chrono::nanoseconds margin() const;
@@ -124,11 +124,7 @@ private:
     std::map<std::string, std::shared_ptr<held_name>> held_;  // by key
     std::map<std::uint64_t, std::shared_ptr<held_name>> by_token_;  // the same ones
     std::set<std::string> claiming_;  // keys
-    struct stray {
-        std::string value;
-        int looks_left;
-    };
-    std::map<std::string, stray> strays_;  // by key
+    std::map<std::string, int> strays_;  // keys, and how often they are still looked at
 };
 
 }  // namespace weft::cluster::detail

@@ -51,7 +51,16 @@ std::int64_t ns_until(time_point until) noexcept {
 }
 
 bool may_be_handled(errc why) noexcept {
-    return why == errc::failed_remotely || why == errc::not_answered || why == errc::too_large;
+    switch (why) {
+        case errc::unknown_message:
+        case errc::bad_version:
+        case errc::not_exposed:
+        case errc::wrong_actor:
+        case errc::bad_message:
+        case errc::expired:
+        case errc::not_owner: return false;
+        default: return true;  // also what a later release says
+    }
 }
 
 void fail_with_current(answer_path& path) noexcept {
@@ -139,7 +148,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
     if (made) return deliver(c, of, to, std::move(made));
     lock guard(lock_);
     if (!asked) ++stats_.refused;
-    if (is_current(*c, their)) give_credit(*c, of, serial, *inbound_from(*c, serial));
+    leave_room(*c, of, serial);
     return true;
 }
 
@@ -151,26 +160,32 @@ const std::shared_ptr<inbound>& node_core::inbound_from(contact& c, std::uint64_
 
 /// NODE_CORE-4. Called by the reader only. \returns false if the sender has ignored its credit (NODE_CORE-5)
 bool node_core::deliver(const std::shared_ptr<contact>& c, epoch_halves of, const std::shared_ptr<exposed>& to, wire_message m) {
-    std::shared_ptr<inbound> in_of;
-    {
-        const lock guard(lock_);
-        in_of = inbound_from(*c, to->serial);
-        if (in_of->is_admitting) {
-            const bool has_place = in_of->held_back.size() < 2 * std::size_t{options_.credit};
-            if (has_place) in_of->held_back.push_back({std::move(m), of});
-            return has_place;
+    const auto is_admitting = [&] {
+        const auto in_of = c->inbound_of.find(to->serial);
+        return in_of != c->inbound_of.end() && in_of->second->is_admitting;
+    };
+    lock guard(lock_);
+    if (!is_admitting()) {
+        guard.unlock();
+        if (weft::detail::reserved_room room(to->actor.core()); room) {
+            room.post(std::move(m));
+            guard.lock();
+            leave_room(*c, of, to->serial);
+            return true;
         }
+        guard.lock();
     }
-    if (weft::detail::reserved_room room(to->actor.core()); room) {
-        room.post(std::move(m));
-        lock guard(lock_);
-        give_credit(*c, of, to->serial, *in_of);
+    if (!exposed_.contains(to->serial) && !is_admitting()) {  // it has just ended, or is not exposed any more
+        leave_room(*c, of, to->serial);
+        guard.unlock();
+        report_dead_letter(weft::detail::actor_name(to->actor.core()), *m, dead_letter::cause::actor_gone);
         return true;
     }
-    const lock guard(lock_);
+    const auto in_of = inbound_from(*c, to->serial);
+    if (in_of->held_back.size() >= 2 * std::size_t{options_.credit}) return false;
     in_of->held_back.push_back({std::move(m), of});
+    if (std::exchange(in_of->is_admitting, true)) return true;
     start_soon([this, c, to, in_of] { admit(c, to, in_of); });
-    in_of->is_admitting = true;
     return true;
 }
 
@@ -216,6 +231,15 @@ void node_core::queue_credit(contact& c, std::uint64_t serial, std::uint32_t mes
     put(body, serial);
     put(body, messages);
     queue_frame(c, frame_kind::credit, body);
+}
+
+/// A message of that epoch has left its room, by whatever way. Nothing is kept of an actor that is not there.
+void node_core::leave_room(contact& c, epoch_halves of, std::uint64_t serial) {
+    if (!c.is_open() || c.numbers.halves() != of) return;
+    if (exposed_.contains(serial))
+        give_credit(c, of, serial, *inbound_from(c, serial));
+    else
+        queue_credit(c, serial, 1);
 }
 
 /// A message of that epoch has left its room.

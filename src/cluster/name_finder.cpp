@@ -1,6 +1,6 @@
 #include <weft/cluster/detail/name_finder.hpp>
 
-#include <optional>
+#include <algorithm>
 #include <system_error>
 
 #include <weft/deadline.hpp>
@@ -25,46 +25,54 @@ name_finder::name_finder(std::shared_ptr<node_core> by, std::string_view name) :
     static_cast<void>(by_->names());
 }
 
-remote_address name_finder::owner(time_point until) {
-    {
-        const std::unique_lock guard(lock_);
-        if (!known_.node.empty()) return known_;
-    }
-    std::exception_ptr out_of_reach;
-    for (auto wait = first_wait;; wait = std::min(2 * wait, longest_wait)) {
+remote_address name_finder::owner(time_point until, int& tries) {
+    for (;; ++tries) {
         by_->require_not_closed();
-        std::optional<detail::owner> found;
-        try {
-            found = by_->names()->find(name_);
-            out_of_reach = nullptr;
-        } catch (const std::system_error&) {
-            out_of_reach = std::current_exception();
-        }
-        if (found) {
-            const remote_address now{
-                .node = found->node, .incarnation = found->incarnation, .serial = found->serial, .token = found->token};
+        {
             const std::unique_lock guard(lock_);
-            if (!is_owner_again(now, given_up_)) return known_ = now;
+            if (!known_.node.empty()) return known_;
         }
-        if (weft::now() + wait >= until) {
-            if (out_of_reach) std::rethrow_exception(out_of_reach);
-            throw timeout_error("weft: nobody had the name '" + name_ + "' in time" +
-                                (found ? ", or its node was unreachable" : ""));
-        }
+        const auto wait = tries == 0 ? 0ns : std::min(first_wait * (std::int64_t{1} << std::min(tries - 1, 10)), longest_wait);
+        if (weft::now() + wait >= until) throw_late();
         weft::this_fiber::sleep_for(wait);
+        look(until);
     }
 }
 
-void name_finder::give_up(const remote_address& who) {
-    const std::unique_lock guard(lock_);
-    if (is_owner_again(known_, who)) known_ = {};
-    given_up_ = who;
+/// Asks the store.
+void name_finder::look(time_point until) {
+    try {
+        const auto found = weft::with_deadline(until, [&] { return by_->names()->find(name_); });
+        const std::unique_lock guard(lock_);
+        if (found)
+            known_ = {.node = found->node, .incarnation = found->incarnation, .serial = found->serial, .token = found->token};
+        else
+            failure_ = "nobody has it";
+    } catch (const timeout_error&) {
+        throw_late();
+    } catch (const std::system_error& e) {
+        const std::unique_lock guard(lock_);
+        failure_ = std::string("the store is out of reach: ") + e.what();
+    }
 }
 
-bool name_finder::give_up(const remote_address& who, const error& why, bool is_idempotent) {
+void name_finder::throw_late() {
+    const std::unique_lock guard(lock_);
+    throw timeout_error("weft: no owner of the name '" + name_ + "' took the message in time" +
+                        (failure_.empty() ? "" : ": " + failure_));
+}
+
+void name_finder::give_up(const remote_address& to, const char* why) {
+    const std::unique_lock guard(lock_);
+    if (!is_owner_again(known_, to)) return;
+    known_ = {};
+    failure_ = why;
+}
+
+bool name_finder::give_up(const remote_address& to, const error& why, bool is_idempotent) {
     if (why.code() == errc::unreachable || why.code() == errc::node_gone || why.code() == errc::not_exposed ||
         why.code() == errc::not_owner) {
-        give_up(who);
+        give_up(to, why.what());
         return is_idempotent || !why.maybe_handled();
     }
     return false;

@@ -109,7 +109,7 @@ struct contact {
 
     std::map<std::uint64_t, std::shared_ptr<target>> targets;  // by serial; those whose room is not all there
     std::map<std::uint64_t, pending_ask*> asks;  // by id
-    std::set<std::uint64_t> disowned;  // tokens of names that their actors do not have any more
+    std::map<std::uint64_t, time_point> disowned;  // tokens of names whose actors have refused, and until when we believe it
     std::multimap<std::uint64_t, sender<exit_reason>> monitors;  // of their actors, by serial
     std::set<std::uint64_t> monitored;  // our actors
     std::map<std::uint64_t, std::shared_ptr<inbound>> inbound_of;  // by serial
@@ -167,7 +167,7 @@ public:
     void close() noexcept;
 
     // For references.
-    void send(const remote_address&, const outgoing&);
+    void send(const remote_address&, const outgoing&, time_point until);
     remote_answer ask(const remote_address&, const outgoing&, time_point until);
     receiver<exit_reason> monitor(const remote_address&);
     void link(weft::detail::linkable& here, const remote_address&);
@@ -194,6 +194,7 @@ public:
 
     const std::string& name() const noexcept { return options_.name; }
     std::uint64_t incarnation();
+    bool exposes(const remote_address&);
     /// \throws error (closed)
     void require_not_closed();
     const std::shared_ptr<membership>& names() const;
@@ -240,6 +241,7 @@ private:
     void refuse_for_name(const std::shared_ptr<contact>&, epoch_halves their, std::uint64_t token, answer_path*);
     void forget_inbound(contact&, std::uint64_t serial);
     void queue_credit(contact&, std::uint64_t serial, std::uint32_t messages);
+    void leave_room(contact&, epoch_halves of, std::uint64_t serial);
     void give_credit(contact&, epoch_halves of, std::uint64_t serial, inbound&);
     static const std::shared_ptr<inbound>& inbound_from(contact&, std::uint64_t serial);
     void end_of_ask(pending_ask&);

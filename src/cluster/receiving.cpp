@@ -113,8 +113,7 @@ void node_core::on_frames(const std::shared_ptr<contact>& c, epoch_halves their,
         if (in.failed()) break;
         {
             lock guard(lock_);
-            auto step = c->numbers.on_frame(their, number);
-            if (faults_.accepts_gaps && step.has_ended) return;   // planted: the frame is dropped, and nothing else
+            const auto step = c->numbers.on_frame(their, number, faults_.accepts_gaps);
             if (!apply(guard, c, step, their)) return;
             ++stats_.received;
         }
@@ -204,10 +203,13 @@ bool node_core::on_disowned(contact& c, epoch_halves their, byte_reader& in) {
     const auto token = in.number<std::uint64_t>();
     const lock guard(lock_);
     if (!is_current(c, their)) return true;
-    constexpr std::size_t most = 1024;  // chosen: of tokens that are remembered; the oldest is forgotten
-    c.disowned.insert(token);
-    if (c.disowned.size() > most) c.disowned.erase(c.disowned.begin());
-    return !in.failed();
+    if (in.failed() || token == 0) return false;
+    // Believed for a while only: the answer to its owner's claim may have been under way.
+    constexpr auto believed = std::chrono::seconds(1);
+    constexpr std::size_t most = 1024;  // chosen: what a peer can make us keep
+    if (c.disowned.size() == most) c.disowned.clear();
+    c.disowned.insert_or_assign(token, weft::now() + believed);
+    return true;
 }
 
 bool node_core::on_down(contact& c, epoch_halves their, byte_reader& in) {

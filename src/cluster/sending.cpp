@@ -86,15 +86,21 @@ void node_core::take_credit(lock& guard, const std::shared_ptr<contact>& c, std:
         ++c->waiting;
         ++t->waiting;
         bool in_time = false;
+        const auto leave = [&] {
+            --c->waiting;
+            // All room has come back, and nobody has taken any: as if nothing was ever sent.
+            if (--t->waiting == 0 && c->numbers.halves() == of && t->credit == c->their_credit) c->targets.erase(serial);
+        };
         try {
             in_time = t->room.wait_until(guard, until, [&] { return t->credit > 0 || c->numbers.halves() != of || is_closed_; });
         } catch (...) {
-            --c->waiting;
-            --t->waiting;
+            leave();
             throw;
         }
-        --c->waiting;
-        --t->waiting;
+        if (in_time)
+            --c->waiting, --t->waiting;
+        else
+            leave();
         require_open();
         if (c->numbers.halves() != of) throw error(errc::node_gone, "weft: the contact with " + called(*c) + " was lost", false);
         if (!in_time) throw timeout_error("weft: the actor on the other node took no message in time");
@@ -137,16 +143,20 @@ void node_core::write_payload(byte_vector& into, const outgoing& m, std::uint32_
                     false);
 }
 
-void node_core::send(const remote_address& to, const outgoing& m) {
+void node_core::send(const remote_address& to, const outgoing& m, time_point until) {
     lock guard(lock_);
-    const auto version = version_for(*open_contact(guard, to, weft::detail::never), m);
+    const auto version = version_for(*open_contact(guard, to, until), m);
     guard.unlock();
     byte_vector body;
     write(body, to, m, version);
     guard.lock();
-    const auto c = open_contact(guard, to, weft::detail::never);
-    if (c->disowned.contains(to.token)) throw error(errc::not_owner, "weft: the actor does not have that name any more", false);
-    take_credit(guard, c, to.serial, weft::detail::never);
+    const auto c = open_contact(guard, to, until);
+    if (const auto refused = c->disowned.find(to.token); refused != c->disowned.end()) {
+        if (weft::now() < refused->second)
+            throw error(errc::not_owner, "weft: the actor does not have that name any more", false);
+        c->disowned.erase(refused);
+    }
+    take_credit(guard, c, to.serial, until);
     queue_frame(*c, frame_kind::send, body);
     flush(guard, c);
 }

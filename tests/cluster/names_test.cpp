@@ -378,6 +378,86 @@ TEST(name_ref, follows_a_name_from_node_to_node) {
     });
 }
 
+TEST(name_ref, comes_back_to_an_owner_after_a_lost_contact) {
+    weft::explore(50, [] {
+        named_nodes t;
+        const auto mine = t.a.claim("bank/ann", t.a.expose(weft::spawn_actor<bank::account>(1)));
+        const weft::cluster::name_ref<bank::account> ann(t.b, "bank/ann");
+        EXPECT_EQ(ann.ask(bank::balance{}, 5s), 1);
+        t.words.set_faults({.lose_one_in = 1});
+        try {
+            ann.send(bank::deposit{1}, 5s);  // is lost
+        } catch (const std::exception&) {}
+        weft::this_fiber::sleep_for(2s);
+        t.words.set_faults({});
+        EXPECT_EQ(ann.ask(bank::balance{}, 120s, weft::cluster::retry::idempotent), 1);
+        EXPECT_TRUE(mine->held());
+    });
+}
+
+TEST(name_ref, keeps_its_limit_and_says_what_was_the_trouble) {
+    weft::explore(20, [] {
+        named_nodes t;
+        auto mine = t.a.claim("bank/ann", t.a.expose(weft::spawn_actor<bank::account>({.name = "ann", .mailbox = 1}, 1)));
+        const weft::cluster::name_ref<bank::account> ann(t.b, "bank/ann"), bob(t.b, "bank/bob");
+        const auto text_of = [](auto&& f) {
+            const auto began = weft::now();
+            try {
+                f();
+            } catch (const weft::timeout_error& e) {
+                EXPECT_LE(weft::now() - began, 1100ms);
+                return std::string(e.what());
+            }
+            return std::string("it did not fail");
+        };
+        EXPECT_THAT(text_of([&] { bob.send(bank::deposit{1}, 1s); }),
+                    testing::HasSubstr("'bank/bob' took the message in time: nobody has it"));
+        ann.send(bank::wait_for{600'000}, 1s);
+        EXPECT_NO_THROW(for (int i = 0; i < 63; ++i) ann.send(bank::deposit{1}, 1s));
+        EXPECT_THAT(text_of([&] {
+                        for (int i = 0; i < 100; ++i) ann.send(bank::deposit{1}, 1s);
+                    }),
+                    testing::HasSubstr("took no message in time"));
+        mine->release();
+        EXPECT_THAT(text_of([&] {
+                        ann.send(bank::deposit{1}, 1s);
+                        ann.ask(bank::balance{}, 1s);
+                    }),
+                    testing::Not(testing::HasSubstr("did not fail")));
+        t.names.cut("b");
+        EXPECT_THAT(text_of([&] { bob.ask(bank::balance{}, 1s); }), testing::Not(testing::HasSubstr("did not fail")));
+    });
+}
+
+TEST(names, are_claimed_for_actors_that_are_there) {
+    weft::explore(5, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1));
+        t.a.unexpose(at_a);
+        EXPECT_EQ(code_of([&] { (void)t.a.claim("bank/ann", at_a); }), errc::not_exposed);
+    });
+}
+
+TEST(names, two_claims_that_were_interrupted_leave_no_entry) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1)), at_b = t.b.expose(weft::spawn_actor<bank::account>(2));
+        const auto claim_for = [&](std::chrono::nanoseconds limit) {
+            EXPECT_THROW(weft::with_timeout(
+                             limit, [&] { static_cast<void>(t.a.claim("bank/ann", at_a)), weft::this_fiber::sleep_for(1h); }),
+                         weft::timeout_error);
+        };
+        t.names.set_faults("a", {.lose_answer_one_in = 1});
+        claim_for(100ms);
+        t.names.set_faults("a", {.fail_one_in = 1});
+        claim_for(100ms);
+        t.names.set_faults("a", {});
+        weft::this_fiber::sleep_for(10s);
+        EXPECT_THAT(keys_of(t.names), testing::IsEmpty());
+        EXPECT_TRUE(t.b.claim("bank/ann", at_b));
+    });
+}
+
 TEST(name_ref, says_what_may_have_been_handled) {
     weft::explore(20, [] {
         named_nodes t;

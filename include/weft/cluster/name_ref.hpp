@@ -20,8 +20,8 @@ enum class retry : bool {
     idempotent    ///< it is also sent again if it may have been handled: to handle it twice is as to handle it once
 };
 
-/// A reference to a name: it looks up its owner, remembers it, and looks up again when that one has gone or has
-/// lost the name. A message reaches only an actor that has the name when the message arrives. Copies share
+/// A reference to a name: it looks up its owner, remembers it, and looks up again when that one is gone, is
+/// unreachable, or has lost the name, until the limit of the send or ask. A message reaches only an actor that has the name when the message arrives. Copies share
 /// what they remember; all fibers may use it at once.
 ///
 ///     weft::cluster::name_ref<account> ann(me, "bank/ann");
@@ -35,13 +35,13 @@ public:
     /// Sends a message to the owner. The limit is a duration or a point in time. A message that is under way
     /// while the owner goes is lost.
     /// \parks   until the name has an owner, and as remote_ref::send().
-    /// \throws  timeout_error; std::system_error if the store was out of reach all the time; as of
-    ///          remote_ref::send() otherwise.
+    /// \throws  timeout_error, whose text says what was the trouble; error as of remote_ref::send().
     template <class M, weft::detail::time_limit Limit>
         requires detail::remotely_takes<A, M>
     void send(const M& m, const Limit& limit) const {
-        with_owner(limit, retry::never_twice, [&](const detail::remote_address& to, weft::detail::time_point) {
-            detail::remote_send(finder_->by(), to, detail::outgoing::of(m));
+        with_owner(limit, retry::never_twice, [&](const detail::remote_address& to, weft::detail::time_point until) {
+            detail::remote_send(finder_->by(), to, detail::outgoing::of(m), until);
+            return true;
         });
     }
     /// Asks the owner, and waits for what its handler returns. The limit is a duration or a point in time.
@@ -61,22 +61,28 @@ public:
     /// \parks    until the name has an owner. \throws as send()
     template <weft::detail::time_limit Limit>
     [[nodiscard]] remote_ref<A> owner(const Limit& limit) const {
-        return {finder_->shared(), finder_->owner(weft::detail::deadline_of(limit))};
+        return {finder_->shared(), owner_address(limit)};
     }
 
     [[nodiscard]] const std::string& name() const noexcept { return finder_->name(); }
 
 private:
+    template <class Limit>
+    detail::remote_address owner_address(const Limit& limit) const {
+        int tries = 0;
+        return finder_->owner(weft::detail::deadline_of(limit), tries);
+    }
     template <class Limit, class F>
     auto with_owner(const Limit& limit, retry how, F&& f) const {
-        for (const auto until = weft::detail::deadline_of(limit);;) {
-            const auto to = finder_->owner(until);
+        const auto until = weft::detail::deadline_of(limit);
+        for (int tries = 0;; ++tries) {
+            const auto to = finder_->owner(until, tries);
             try {
                 return f(to, until);
             } catch (const error& e) {
                 if (!finder_->give_up(to, e, how == retry::idempotent)) throw;
-            } catch (const actor_gone&) {  // before the message arrived
-                finder_->give_up(to);
+            } catch (const actor_gone& e) {  // before the message arrived
+                finder_->give_up(to, e.what());
             }
         }
     }

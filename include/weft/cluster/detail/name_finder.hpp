@@ -19,15 +19,16 @@ public:
     /// \throws error (bad_name, no_names)
     name_finder(std::shared_ptr<node_core> by, std::string_view name);
 
-    /// \returns  the address that is remembered, or else what the store says.
-    /// \parks    until the store has answered, and while nobody, or only an owner that was given up, has the
-    ///           name.
-    /// \throws   timeout_error; std::system_error if the store was out of reach all the time; error (closed);
-    ///           weft::cancelled
-    remote_address owner(weft::detail::time_point until);
+    /// \param    tries  how many times it was looked for, for one message; is counted up.
+    /// \returns  the address that is remembered, or else what the store says. It may be an owner that was given
+    ///           up, since a contact can be lost and the owner live.
+    /// \parks    until the store has answered, while nobody has the name, and before each try but the first a
+    ///           while that grows.
+    /// \throws   timeout_error, whose text says what was the trouble; error (closed); weft::cancelled
+    remote_address owner(weft::detail::time_point until, int& tries);
     /// This owner did not take a message: it is looked up again.
-    void give_up(const remote_address&);
-    /// Gives the owner up if the error says that another one may be there.
+    void give_up(const remote_address&, const char* why);
+    /// Gives the owner up if the error says that it is gone, or is none.
     /// \returns whether the message can be sent again
     bool give_up(const remote_address&, const error& why, bool is_idempotent);
 
@@ -36,11 +37,14 @@ public:
     const std::string& name() const noexcept { return name_; }
 
 private:
+    void look(weft::detail::time_point until);
+    [[noreturn]] void throw_late();
+
     const std::shared_ptr<node_core> by_;
     const std::string name_;
     weft::mutex lock_;  // guards what follows
     remote_address known_;  // no node: none
-    remote_address given_up_;
+    std::string failure_;  // of the last try
 };
 
 }  // namespace weft::cluster::detail

@@ -167,7 +167,8 @@ R read_answer(const remote_answer& a) {
     }
 }
 
-WEFT_EXPORT void remote_send(node_core&, const remote_address&, const outgoing&);
+WEFT_EXPORT void remote_send(node_core&, const remote_address&, const outgoing&,
+                             weft::detail::time_point until = weft::detail::never);
 WEFT_EXPORT remote_answer remote_ask(node_core&, const remote_address&, const outgoing&, weft::detail::time_point until);
 WEFT_EXPORT receiver<exit_reason> remote_monitor(node_core&, const remote_address&);
 WEFT_EXPORT void remote_link(node_core&, weft::detail::linkable& here, const remote_address&);
