@@ -36,12 +36,12 @@ private:
 }  // namespace
 
 contest::contest(history& into, const weft::cluster::detail::node_faults& planted)
-    : into_(into), planted_(planted), end_(weft::now() + 150s), hosts_(3 + weft::draw(3)) {}
+    : into_(into), planted_(planted), end_(weft::now() + 120s), places_(3 + weft::draw(3)) {}
 
 void contest::run() {
     weft::with_scope([&](weft::scope& s) {
-        for (std::size_t node = 0; node < hosts_.size(); ++node) s.spawn([this, node] { live(node); });
-        s.spawn([this] { disturb(); });
+        for (std::size_t node = 0; node < places_.size(); ++node) s.spawn([this, node] { live(node); });
+        for (int n = 0; n < 2; ++n) s.spawn([this] { disturb(); });
     });
 }
 
@@ -49,15 +49,18 @@ void contest::run() {
 void contest::live(std::size_t node) {
     const std::string name(1, static_cast<char>('a' + node));
     for (int n = 0; goes_on(); ++n) {
-        process now{.host = name + std::to_string(n), .store = {}, .core = {}};
-        hosts_[node] = now.host;
-        now.store = std::make_shared<watched_store>(names_.at(now.host));
-        now.core = std::make_shared<node_core>(
-            weft::cluster::node_options{
-                .name = name, .cluster = "test", .words = words_.at(now.host), .names = now.store, .give_up = 20s},
-            planted_);
+        process now{.at = {.host = name + std::to_string(n), .store = {}}, .core = {}};
+        now.at.store = std::make_shared<watched_store>(names_.at(now.at.host));
+        places_[node] = now.at;
+        now.core = std::make_shared<node_core>(weft::cluster::node_options{.name = name,
+                                                                           .cluster = "test",
+                                                                           .words = words_.at(now.at.host),
+                                                                           .names = now.at.store,
+                                                                           .lease = lease_,
+                                                                           .give_up = 20s},
+                                               planted_);
         now.core->open();
-        live_once(node, now, 10s + up_to(150'000));
+        live_once(node, now, 10s + up_to(120'000));
         if (goes_on()) weft::this_fiber::sleep_for(up_to(8000));
     }
 }
@@ -69,33 +72,45 @@ void contest::live_once(std::size_t node, process& now, std::chrono::nanoseconds
         for (int n = 0; n < clients; ++n) s.spawn([&, client = static_cast<int>(node) * clients + n] { want(now, client); });
         weft::this_fiber::sleep_until(until);
         if (weft::draw(2) == 0) {   // killed: nothing that it does from now on arrives
-            words_.kill(now.host);
-            names_.cut(now.host);
+            now.at.store->kill();
+            words_.kill(now.at.host);
+            names_.cut(now.at.host);
         }
         s.request_stop();
     });
     now.core->close();
 }
 
-/// Delays, a store without a leader, and hosts that are cut off or frozen.
-void contest::disturb() {
-    while (goes_on()) {
-        const auto host = hosts_[weft::draw(static_cast<std::uint32_t>(hosts_.size()))];
-        const auto what = weft::draw(4);   // 3: delays only
-        auto slow = quick_;
+/// Lets calls of one host take long, or their answers only. The longest answer is one after which the node still has its lease.
+void contest::slow_down(const place& at) {
+    auto slow = quick_;
+    if (weft::draw(2) == 0) {
+        at.store->answer_late_by(lease_ / 4 + up_to(1300));
+    } else {
         slow.most_delay = up_to(10'000);
-        names_.set_faults(host, slow);
+        if (weft::draw(2) == 0) slow.least_delay = slow.most_delay / 3;
+    }
+    names_.set_faults(at.host, slow);
+}
+
+/// Delays, a store without a leader, and hosts that are cut off or frozen, for longer than a lease or not.
+void contest::disturb() {
+    weft::this_fiber::sleep_for(1s);  // until all nodes have a place
+    while (goes_on()) {
+        const auto at = places_[weft::draw(static_cast<std::uint32_t>(places_.size()))];
+        const auto what = weft::draw(5);  // 4: delays only
+        slow_down(at);
         weft::this_fiber::sleep_for(up_to(10'000));
-        if (what == 0) names_.cut(host);
-        if (what == 1) names_.lose_leader();
-        if (what == 2) names_.freeze(host), words_.freeze(host);
+        if (what < 2) names_.cut(at.host);
+        if (what == 2) names_.lose_leader();
+        if (what == 3) names_.freeze(at.host), words_.freeze(at.host);
         weft::this_fiber::sleep_for(up_to(15'000));
-        const bool is_there = std::ranges::find(hosts_, host) != hosts_.end();
-        if (what == 0 && is_there) names_.heal(host);   // one that was killed stays so
-        if (what == 1) names_.recover();
-        if (what == 2) names_.thaw(host), words_.thaw(host);
-        names_.set_faults(quick_);
-        weft::this_fiber::sleep_for(up_to(8000));
+        if (what < 2 && !at.store->is_killed()) names_.heal(at.host);
+        if (what == 2) names_.recover();
+        if (what == 3) names_.thaw(at.host), words_.thaw(at.host);
+        names_.set_faults(at.host, quick_);
+        at.store->answer_late_by(0s);
+        weft::this_fiber::sleep_for(up_to(4000));
     }
 }
 
@@ -111,7 +126,7 @@ void contest::want(const process& in, int client) {
         } catch (const weft::cluster::error&) {   // without a lease, most often
         } catch (const weft::timeout_error&) {
         } catch (const std::system_error&) {}
-        weft::this_fiber::sleep_for(up_to(3000));
+        weft::this_fiber::sleep_for(up_to(1500));
     }
 }
 
@@ -164,7 +179,7 @@ void contest::own(const process& in, const operation& like, name_lease& lease) {
             recording now(into, what);
             now->what = "release";
             lease.release();
-            if (in.store->has_removed(lease.token())) now->outcome = "ok";
+            if (in.at.store->has_removed(lease.token())) now->outcome = "ok";
         }
         const process& in;
         history& into;
@@ -172,7 +187,7 @@ void contest::own(const process& in, const operation& like, name_lease& lease) {
         name_lease& lease;
     } const at_the_end{in, into_, mine, lease};
     bool is_held = true;
-    for (auto left = weft::draw(weft::draw(2) == 0 ? 40 : 150); left > 0 && is_held && goes_on(); --left) {
+    for (auto left = weft::draw(weft::draw(2) == 0 ? 40 : 200); left > 0 && is_held && goes_on(); --left) {
         {
             recording now(into_, mine);
             now->what = "held";
@@ -180,7 +195,7 @@ void contest::own(const process& in, const operation& like, name_lease& lease) {
             now->outcome = "true";
             if (!is_held) now.drop();
         }
-        weft::this_fiber::sleep_for(up_to(600));
+        weft::this_fiber::sleep_for(up_to(400));
     }
 }
 

@@ -14,10 +14,15 @@
 
 namespace linearizability {
 
-/// One process: from its start until it is killed or closed. The next process of the same node has another host.
-struct process {
+/// Where a process runs. The next process of the same node has another host.
+struct place {
     std::string host;
     std::shared_ptr<watched_store> store;
+};
+
+/// From its start until it is killed or closed.
+struct process {
+    place at;
     std::shared_ptr<weft::cluster::detail::node_core> core;
 };
 
@@ -28,6 +33,7 @@ public:
     void run();
 
 private:
+    static constexpr std::chrono::seconds lease_{6};  // short, so that many end in one run
     static constexpr weft::cluster::store_faults quick_ = {.least_delay = std::chrono::milliseconds(1),
                                                            .most_delay = std::chrono::milliseconds(100),
                                                            .fail_one_in = 20,
@@ -36,6 +42,7 @@ private:
     bool goes_on() const { return weft::now() < end_; }
     void live(std::size_t node);
     void live_once(std::size_t node, process& now, std::chrono::nanoseconds longest);
+    void slow_down(const place&);
     void disturb();
     void want(const process&, int client);
     void claim(const process&, int client, const std::string& name);
@@ -49,7 +56,7 @@ private:
     weft::cluster::simulated_names names_{quick_};
     const std::chrono::steady_clock::time_point end_;
     std::vector<std::string> wanted_ = {"x", "y"};
-    std::vector<std::string> hosts_;  // of each node: where it is now
+    std::vector<place> places_;  // of each node: where it is now
 };
 
 }  // namespace linearizability

@@ -1,4 +1,4 @@
-// watched_store.hpp - a name_store that remembers which entries it has said to be gone.
+// watched_store.hpp - the store as one process sees it: it remembers which entries were said to be gone, and may answer late.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <weft/cluster/name_store.hpp>
+#include <weft/fiber.hpp>
 
 namespace linearizability {
 
@@ -15,10 +16,20 @@ public:
     explicit watched_store(std::shared_ptr<weft::cluster::name_store> of) : of_(std::move(of)) {}
 
     bool has_removed(std::uint64_t token) const { return removed_.contains(token); }
+    /// Delays the answers to renewals. simulated_names has delays of both ways only, which hardly show a lease that is counted from the
+    /// wrong end of its renewal.
+    void answer_late_by(std::chrono::nanoseconds delay) { delay_ = delay; }
+    /// Of a process that was killed.
+    void kill() { is_killed_ = true; }
+    bool is_killed() const { return is_killed_; }
 
     std::chrono::nanoseconds clock() const noexcept override { return of_->clock(); }
     std::uint64_t grant(std::chrono::nanoseconds ttl) override { return of_->grant(ttl); }
-    std::optional<std::chrono::nanoseconds> renew(std::uint64_t lease) override { return of_->renew(lease); }
+    std::optional<std::chrono::nanoseconds> renew(std::uint64_t lease) override {
+        const auto left = of_->renew(lease);
+        if (delay_ > delay_.zero()) weft::this_fiber::sleep_for(delay_);
+        return left;
+    }
     void revoke(std::uint64_t lease) override { of_->revoke(lease); }
     std::optional<std::uint64_t> claim(std::string_view key, std::string_view value, std::uint64_t lease) override {
         return of_->claim(key, value, lease);
@@ -41,6 +52,8 @@ public:
 private:
     const std::shared_ptr<weft::cluster::name_store> of_;
     std::set<std::uint64_t> removed_;
+    std::chrono::nanoseconds delay_{};
+    bool is_killed_ = false;
 };
 
 }  // namespace linearizability
