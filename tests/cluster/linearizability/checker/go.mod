@@ -1,0 +1,5 @@
+module weft.example/tests/linearizability
+
+go 1.16
+
+require github.com/anishathalye/porcupine v1.0.2
