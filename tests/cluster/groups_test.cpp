@@ -135,7 +135,7 @@ TEST(groups, refuse_what_a_member_does_not_take) {
     });
 }
 
-TEST(topics, give_each_value_to_all_subscribers) {
+TEST(topics, seed_Q14_give_each_value_to_all_subscribers) {
     simulated([] {
         three_nodes t;
         const topic<bank::price> from_a(t.a, "prices"), at_b(t.b, "prices"), at_c(t.c, "prices");

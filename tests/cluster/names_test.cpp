@@ -353,7 +353,7 @@ TEST(names, an_actor_takes_messages_by_a_name_while_it_has_it) {
     });
 }
 
-TEST(name_ref, follows_a_name_from_node_to_node) {
+TEST(name_ref, seed_Q14_follows_a_name_from_node_to_node) {
     weft::explore(50, [] {
         named_nodes t;
         node c = t.make("c");

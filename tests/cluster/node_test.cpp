@@ -43,7 +43,7 @@ weft::cluster::error error_of(F&& f) {
 
 }  // namespace
 
-TEST(node, sends_and_asks) {
+TEST(node, seed_Q14_sends_and_asks) {
     simulated([] {
         two_nodes t;
         EXPECT_EQ(t.ann.ask(bank::balance{}, 1s), 100);
