@@ -328,10 +328,10 @@ void node_core::watch(const std::shared_ptr<exposed>& e) {
     lock guard(lock_);
     if (exposed_.erase(e->serial) == 0) return;  // it is not exposed any more
     if (ended_.size() == most_ended) ended_.erase(ended_.begin());
-    ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = why.what().substr(0, longest_text)});
+    ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = text_of(why)});
     std::vector<std::shared_ptr<inbox>> subscribed;
     leave_groups(*e, subscribed);
-    tell_down(guard, e->serial, why.kind, why.what());
+    tell_down(guard, e->serial, why.kind, text_of(why));
     guard.unlock();
     for (const auto& in : subscribed) in->close();
 }

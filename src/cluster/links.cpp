@@ -134,7 +134,7 @@ void node_core::queue_link_end(contact& c, link_key key, errc code, const exit_r
     put(body, static_cast<std::uint8_t>(key.is_theirs));
     put(body, static_cast<std::uint8_t>(why.kind));
     put(body, static_cast<std::uint8_t>(code));
-    put(body, std::string_view(why.what()).substr(0, longest_text));
+    put(body, text_of(why));
     queue_frame(c, frame_kind::link_end, body);
 }
 

@@ -50,6 +50,13 @@ std::int64_t ns_until(time_point until) noexcept {
     return until == weft::detail::never ? std::numeric_limits<std::int64_t>::max() : std::int64_t{(until - weft::now()).count()};
 }
 
+std::string text_of(const exit_reason& why) {
+    constexpr std::string_view said_by_kind = "failed: ";
+    auto text = why.what();
+    if (why.kind == exit_kind::failed && text.starts_with(said_by_kind)) text.erase(0, said_by_kind.size());
+    return text.substr(0, longest_text);
+}
+
 bool may_be_handled(errc why) noexcept {
     switch (why) {
         case errc::unknown_message:

@@ -154,6 +154,8 @@ struct ended_actor {
 /// What is left until a point in time, as it travels; and back.
 std::int64_t ns_until(time_point) noexcept;
 time_point deadline_after_ns(std::int64_t left) noexcept;
+/// What travels beside the kind of an end.
+std::string text_of(const exit_reason&);
 /// Whether the actor may have handled an ask that has failed so.
 bool may_be_handled(errc) noexcept;
 

@@ -286,7 +286,7 @@ TEST(links, say_how_an_actor_has_ended_before) {
         t.settle();
         link(t.at_a, t.ann);
         t.settle();
-        EXPECT_THAT(*t.told_a, testing::ElementsAre(testing::HasSubstr("no money")));
+        EXPECT_THAT(*t.told_a, testing::ElementsAre(testing::HasSubstr(": failed: no money")));
         auto stopped = weft::spawn_actor<bank::account>({.name = "s"}, 1);
         const auto there = t.b.expose(stopped);
         const auto far = t.a.find<bank::account>("b", "s", 1s);
