@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <weft/cluster/error.hpp>
+
 #include "cluster/simulated_access.hpp"
 
 namespace weft::cluster {
@@ -85,6 +87,7 @@ struct spoken {
 struct simulated_queues : simulated_access {
     std::map<std::string, simulated_queue, std::less<>> queues;
     std::vector<spoken> on_their_way;
+    std::uint64_t largest_message = no_limit;
     work_store_faults faults;
 
     /// Does what has arrived until now. Called before each look.
@@ -154,9 +157,15 @@ public:
     simulated_stored_queue(std::shared_ptr<simulated_queues> s, std::string host, std::string name)
         : state_(std::move(s)), host_(std::move(host)), name_(std::move(name)) {}
 
+    std::uint64_t largest_message() const override {
+        const std::lock_guard guard(state_->lock);
+        return state_->largest_message;
+    }
     append_result append(const work_item& item, std::string_view id) override {
         return state_->call(host_, [&](const auto&) {
             state_->listen();
+            if (simulated_queue::size_of(item) + id.size() > state_->largest_message)
+                throw error(errc::too_large, "weft: the simulated store takes no message as large as that", false);
             const auto done = mine().append(item, id);
             state_->changed.notify_all();
             return done;
@@ -222,6 +231,10 @@ void simulated_work::set_faults(std::string_view host, const store_faults& fault
 void simulated_work::set_faults(const work_store_faults& faults) {
     const std::lock_guard guard(state_->lock);
     state_->faults = faults;
+}
+void simulated_work::set_largest_message(std::uint64_t bytes) {
+    const std::lock_guard guard(state_->lock);
+    state_->largest_message = bytes;
 }
 void simulated_work::cut(std::string_view host) { state_->cut(host); }
 void simulated_work::heal(std::string_view host) { state_->heal(host); }

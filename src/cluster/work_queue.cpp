@@ -9,6 +9,7 @@
 #include <weft/cluster/error.hpp>
 #include <weft/simulation.hpp>
 
+#include "cluster/dead_letter.hpp"
 #include "cluster/subject.hpp"
 
 namespace weft::cluster::detail {
@@ -68,6 +69,18 @@ void work_core::require_open(bool maybe_stored) {
     if (is_closed) throw error(errc::closed, "weft: the work queue '" + has.name + "' was closed", maybe_stored);
 }
 
+/// A message that nobody can handle must have room as a dead letter.
+void work_core::require_room_for_letter(const work_item& item, const std::string& id) const {
+    if (!has.dead) return;
+    const auto size = item.name.size() + item.bytes.size() + id.size(), most = has.dead->largest_message();
+    if (most != no_limit && size + letter_room > most)
+        throw error(errc::too_large,
+                    "weft: a message for the work queue '" + has.name + "' has " + std::to_string(size) +
+                        " bytes, and its dead letter, which has up to " + std::to_string(letter_room) +
+                        " more, would be larger than the " + std::to_string(most) + " that the store takes",
+                    false);
+}
+
 void work_core::wait_for_room(nanoseconds limit) {
     lock_type guard(lock);
     changed.wait_for(guard, limit, [&] { return is_closed; });
@@ -75,6 +88,7 @@ void work_core::wait_for_room(nanoseconds limit) {
 
 sent work_core::send(const work_item& item, const std::string& id) {
     const auto& o = has.options;
+    require_room_for_letter(item, id);
     auto answered = weft::now();
     bool maybe_stored = false, has_backed_off = false;
     for (nanoseconds pause = first_pause;; pause = std::min<nanoseconds>(2 * pause, longest_pause)) {
@@ -168,9 +182,11 @@ sent send_work(work_core& core, const work_item& item, std::string id) {
     return core.send(item, id);
 }
 
-sent retry_work(work_core& to, work_under_way& dead, const work_item& job) {
+sent retry_work(work_core& to, work_under_way& dead, const dead_work& letter) {
+    if (letter.missing > 0)
+        throw std::logic_error("weft: the end of this message was cut off: complete the job, set `missing` to 0, and retry it");
     // The dead letter may come again: then its message has the id of this time.
-    const auto done = to.send(job, to.has.name + ".retry." + std::to_string(dead.what().sequence));
+    const auto done = to.send(letter.job, to.has.name + ".retry." + std::to_string(dead.what().sequence));
     if (done != sent::dropped) dead.ack_sure();
     return done;
 }

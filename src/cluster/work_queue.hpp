@@ -65,6 +65,7 @@ public:
 
 private:
     void require_open(bool maybe_stored);
+    void require_room_for_letter(const work_item&, const std::string& id) const;
     void wait_for_room(std::chrono::nanoseconds limit);
     void keep_extending();
 

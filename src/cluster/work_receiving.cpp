@@ -3,11 +3,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include <weft/cluster/dead_work.hpp>
 #include <weft/cluster/error.hpp>
 #include <weft/simulation.hpp>
 #include <weft/stop.hpp>
 
+#include "cluster/dead_letter.hpp"
 #include "cluster/work_queue.hpp"
 
 namespace weft::cluster::detail {
@@ -27,7 +27,8 @@ std::string objection(const work_parts& to, const stored_work::content& what) {
     if (delivered > to.options.max_deliver)
         return "it was delivered " + std::to_string(delivered - 1) + " times, and never acknowledged";
     if (item.name != to.type.name)
-        return "its name is '" + item.name + "', and this queue has '" + std::string(to.type.name) + "'";
+        return "its name is '" + shortened(item.name, longest_name_shown) + "', and this queue has '" +
+               std::string(to.type.name) + "'";
     const auto& v = to.type.versions;
     if (item.version < v.oldest || item.version > v.newest)
         return "its version is " + std::to_string(item.version) + ", and this program reads " + std::to_string(v.oldest) +
@@ -67,16 +68,6 @@ void pull(work_receiving& r, std::size_t room, nanoseconds limit) {
         lock_type guard(core.lock);
         core.changed.wait_for(guard, std::min<nanoseconds>(limit, pause_after_failure), [&] { return core.is_closed; });
     }
-}
-
-/// What is stored of a message that nobody could handle.
-work_item dead_item(const stored_work::content& what, std::string_view reason) {
-    const dead_work letter{
-        .reason = std::string(reason), .delivered = what.delivered, .sequence = what.sequence, .id = what.id, .job = what.item};
-    using wire = wire_name<dead_work>;
-    work_item item{.name = std::string(wire::name), .version = wire::versions.newest, .bytes = {}};
-    wire_format<dead_work>::write(letter, item.version, item.bytes);
-    return item;
 }
 
 }  // namespace
@@ -179,15 +170,13 @@ void work_under_way::give_back(std::optional<nanoseconds> delay) {
     settle();
 }
 
-/// WORK_QUEUE-1. The id of the dead letter is that of the message's place, so that a second one is not stored.
+/// WORK_QUEUE-1.
 void work_under_way::bury(std::string_view reason) {
     auto& what = open();
     const auto& has = from_->of->has;
     if (!has.dead) throw std::logic_error("weft: a dead letter cannot be rejected: acknowledge it, or retry it");
     if (has.planted.ends_before_burying) what.terminate();
-    const auto id = has.name + "." + std::to_string(what.what().sequence);
-    if (has.dead->append(dead_item(what.what(), reason), id) == append_result::full)
-        throw error(errc::queue_full, "weft: the queue '" + has.name + ".dead' is full", true);
+    store_letter(*has.dead, has.name, what.what(), reason);
     what.terminate();
     settle();
 }

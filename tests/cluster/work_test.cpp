@@ -372,6 +372,41 @@ TEST(work, that_nobody_can_handle_is_a_dead_letter_with_a_reason) {
     });
 }
 
+TEST(work, a_job_needs_room_for_its_dead_letter) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        store.set_largest_message(4000);
+        work_queue<works::broken> q(store.at("a"), "jobs");
+        EXPECT_EQ(failure_of([&] { q.send({std::string(3000, 'x')}); }), errc::too_large);
+        q.send({std::string(2000, 'x')}, {.id = std::string(300, 'i')});
+        q.receive(1).next().value().reject(std::string(5000, 'r'));
+        auto dead = q.dead();
+        auto d = dead.receive(1).next().value();
+        EXPECT_EQ(d->reason, std::string(1024, 'r') + "...");
+        EXPECT_EQ(d->missing, 0u);
+        EXPECT_EQ(dead.retry(d), sent::stored);
+    });
+}
+
+TEST(work, a_dead_letter_that_is_too_large_is_cut_and_says_so) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        const std::string text(10000, 'x');
+        work_queue<works::broken>(store.at("a"), "jobs").send({text}, {.id = std::string(3000, 'i')});
+        store.set_largest_message(6000);
+        work_queue<job> q(store.at("a"), "jobs");
+        EXPECT_FALSE(q.receive(1).next_for(1min));
+        EXPECT_EQ(store.size("jobs"), 0u);
+        auto dead = q.dead();
+        auto d = dead.receive(1).next_for(1min).value();
+        EXPECT_THAT(d->reason, testing::AllOf(HasSubstr("it cannot be read"), HasSubstr("is cut off")));
+        EXPECT_GT(d->job.bytes.size() + d->missing, 10000u);
+        EXPECT_GT(d->job.bytes.size(), 2000u);
+        EXPECT_THROW(dead.retry(d), std::logic_error);
+        d.ack_sure();
+    });
+}
+
 TEST(work, that_is_put_back_twice_is_stored_once) {
     weft::explore(20, [] {
         simulated_work store(slow);

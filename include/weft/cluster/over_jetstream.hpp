@@ -117,6 +117,12 @@ private:
             to_->js.add_consumer(stream_, {.name = consumer, .ack_wait = how.ack_wait, .most_unacknowledged = -1});
         }
 
+        std::uint64_t largest_message() const override {
+            const std::uint64_t around = 160 + stream_.size();  // the fields around name and id, in letters
+            const std::uint64_t most = to_->client.server().max_payload;
+            return most == 0 ? no_limit : most - std::min(most, around);
+        }
+
         append_result append(const work_item& item, std::string_view id) override {
             nats::headers fields;
             fields.add(name_field, item.name);
@@ -128,7 +134,8 @@ private:
                 return done.duplicate ? append_result::duplicate : append_result::stored;
             } catch (const nats::error& e) {
                 if (says(e, "maximum messages exceeded") || says(e, "maximum bytes exceeded")) return append_result::full;
-                if (e.code() == nats::nats_errc::payload_too_large) throw error(errc::too_large, e.what(), false);
+                if (e.code() == nats::nats_errc::payload_too_large || says(e, "(10054)"))  // the stream's max_msg_size
+                    throw error(errc::too_large, e.what(), false);
                 if (e.code() == nats::nats_errc::bad_header) throw error(errc::bad_message, e.what(), false);
                 throw;
             }

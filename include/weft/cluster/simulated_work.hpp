@@ -36,6 +36,8 @@ public:
     void set_faults(const store_faults&);
     void set_faults(std::string_view host, const store_faults&);
     void set_faults(const work_store_faults&);
+    /// How large a message may be from now on, with its name and id; at the beginning there is no limit.
+    void set_largest_message(std::uint64_t bytes);
     /// From now on the host's calls wait for five seconds and fail, and its other words are lost, until
     /// heal().
     void cut(std::string_view host);

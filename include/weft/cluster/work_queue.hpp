@@ -50,7 +50,8 @@ public:
     /// It is to be delivered again, after work_options::backoff.
     void give_back() { under_way_.give_back({}); }
     void give_back(std::chrono::nanoseconds delay) { under_way_.give_back(delay); }
-    /// Nobody can handle it: it becomes a dead letter. \parks until that is stored
+    /// Nobody can handle it: it becomes a dead letter, with 1 KiB of the reason at most.
+    /// \parks until that is stored
     void reject(std::string_view reason) { under_way_.bury(reason); }
 
     /// Internal: for weft's own parts.
@@ -140,8 +141,9 @@ public:
     }
     /// Puts the message back into the queue that it is from, as a new one, and acknowledges the dead letter.
     /// \returns dropped, with the dead letter unchanged, if the queue is full and drops.
-    /// \throws  as send(), and as delivery::ack_sure(): then it may be in both queues.
-    sent retry(delivery<dead_work>& d) { return detail::retry_work(*from_, d.under_way(), d->job); }
+    /// \throws  as send(), and as delivery::ack_sure(): then it may be in both queues. std::logic_error if a
+    ///          part of the message is missing (dead_work::missing).
+    sent retry(delivery<dead_work>& d) { return detail::retry_work(*from_, d.under_way(), *d); }
     void close() noexcept { detail::close_work(*core_); }
 
     /// Internal: for weft's own parts.
@@ -190,7 +192,8 @@ public:
     /// Stores a message. What the store does not answer is repeated with the same id.
     /// \parks   until the store has it; while it is full, with overflow::park: it asks again after 10 ms to
     ///          one second.
-    /// \throws  error: queue_full, with fail and back_off; too_large; closed; unreachable after give_up. Its
+    /// \throws  error: queue_full, with fail and back_off; too_large: it or its dead letter, which has up to
+    ///          1.5 KiB more, is larger than the store takes; closed; unreachable after give_up. Its
     ///          maybe_handled() says whether the message may be stored all the same. What the format throws.
     ///          weft::cancelled: it may be stored, too.
     sent send(const T& job, work_send_options how = {}) {

@@ -77,10 +77,13 @@ enum class append_result {
 class WEFT_EXPORT stored_queue {
 public:
     virtual ~stored_queue() = default;
+    /// \returns how large a message may be that append() takes: its name, its id and its bytes together. The
+    ///          store may change it.
+    [[nodiscard]] virtual std::uint64_t largest_message() const { return no_limit; }
     /// Stores a message.
     /// \parks   until the store has it.
-    /// \throws  cluster::error if the message can never be stored; std::system_error if it may be stored, or
-    ///          not: append it again, with the same id; weft::cancelled, likewise.
+    /// \throws  cluster::error if the message can never be stored, too_large for one; std::system_error if it
+    ///          may be stored, or not: append it again, with the same id; weft::cancelled, likewise.
     virtual append_result append(const work_item&, std::string_view id) = 0;
     /// Takes messages that are not under way.
     /// \returns at most so many; as soon as there is one, or none after `limit`.

@@ -15,6 +15,10 @@
 #include <weft/detail/clock.hpp>
 #include <weft/detail/export.hpp>
 
+namespace weft::cluster {
+struct dead_work;
+}
+
 namespace weft::cluster::detail {
 
 class work_core;
@@ -61,7 +65,7 @@ WEFT_EXPORT void close_work(work_core&) noexcept;
 WEFT_EXPORT std::uint32_t version_to_write(const work_core&) noexcept;
 WEFT_EXPORT sent send_work(work_core&, const work_item&, std::string id);
 /// Puts a dead letter back to where it is from.
-WEFT_EXPORT sent retry_work(work_core& to, work_under_way& dead, const work_item& job);
+WEFT_EXPORT sent retry_work(work_core& to, work_under_way& dead, const dead_work&);
 
 WEFT_EXPORT std::shared_ptr<work_receiving> receive_work(std::shared_ptr<work_core>, std::size_t most);
 /// The next message whose name and version are good, and which was not delivered too often.
