@@ -50,7 +50,10 @@ void check_options(const work_options& o, const wire_versions& known) {
 }  // namespace
 
 work_core::work_core(work_parts parts)
-    : has(std::move(parts)), extending_(weft::spawn({.name = "work:extend"}, [this] { keep_extending(); })) {}
+    : has(std::move(parts)),
+      extending_(weft::spawn(
+          weft::detail::never_inline(weft::detail::runtime_here("weft::cluster::work_queue"), {.name = "work:extend"}),
+          [this] { keep_extending(); })) {}
 
 void work_core::close() noexcept {
     const std::lock_guard guard(lock);

@@ -178,7 +178,9 @@ class work_queue {
 public:
     /// Opens the queue NAME and the queue NAME.dead.
     /// \param name  1 to 64 letters, digits, '-' and '_'
-    /// \parks   until the store answers. \throws std::invalid_argument naming an option; error (bad_name);
+    /// \parks   until the store answers, and at runtime_options::max_fibers until there is a place for one
+    ///          fiber.
+    /// \throws  std::invalid_argument naming an option; error (bad_name);
     ///          std::system_error of the store; weft::cancelled.
     work_queue(const std::shared_ptr<work_store>& store, std::string_view name, const work_options& options = {})
         : work_queue(detail::open_work(store, name, options, {wire_name<T>::name, wire_name<T>::versions})) {}
@@ -204,7 +206,9 @@ public:
     /// \param most  how many messages may be under way: handed out, or pulled from the store to be handed
     ///              out next. Those that wait here for their turn go to no other receiver; with 1 none does.
     [[nodiscard]] work_receiver<T> receive(std::size_t most = 1) { return work_receiver<T>(detail::receive_work(core_, most)); }
-    /// \parks  until the store answers. \throws std::system_error, weft::cancelled
+    /// The store is not asked.
+    /// \parks  at runtime_options::max_fibers until there is a place for one fiber. \throws what
+    ///         weft::spawn() throws there
     [[nodiscard]] dead_letters dead() { return dead_letters(core_); }
     /// Ends the receivers, and refuses to send.
     void close() noexcept { detail::close_work(*core_); }
