@@ -78,6 +78,15 @@ stream_state state_in(std::string_view text) {
     return s;
 }
 
+/// The configuration in an answer about a stream, with all that the server has in it.
+json config_in(std::string_view text) {
+    const auto answer = checked(text);
+    const auto c = answer.find("config");
+    if (c == answer.end() || !c->is_object())
+        throw error(nats_errc::protocol_error, "nats: JetStream's answer has no configuration");
+    return *c;
+}
+
 }  // namespace
 
 jetstream::jetstream(client& of, jetstream_options options)
@@ -121,6 +130,34 @@ stream_state jetstream::add_stream(const stream_config& c) {
 stream_state jetstream::update_stream(const stream_config& c) {
     check_name(c.name);
     return state_in(call("STREAM.UPDATE." + c.name, spelled(c)));
+}
+stream_state jetstream::change_limits(std::string_view name, const stream_limits& to) {
+    check_name(name);
+    const auto text = call("STREAM.INFO." + std::string(name), "");
+    const auto was = config_in(text);
+    auto config = was;
+    config["max_msgs"] = to.most_messages;
+    config["max_bytes"] = to.most_bytes;
+    config["duplicate_window"] = to.duplicate_window.count();
+    if (config == was) return state_in(text);
+    return state_in(call("STREAM.UPDATE." + std::string(name), config.dump(-1, ' ', false, json::error_handler_t::replace)));
+}
+stream_config jetstream::stream_configuration(std::string_view name) {
+    check_name(name);
+    const auto c = config_in(call("STREAM.INFO." + std::string(name), ""));
+    stream_config all{.name = member<std::string>(c, "name"),
+                      .in_memory = member<std::string>(c, "storage") == "memory",
+                      .replicas = member<unsigned>(c, "num_replicas", 1),
+                      .retention = member<std::string>(c, "retention"),
+                      .discard = member<std::string>(c, "discard"),
+                      .most_messages = member<std::int64_t>(c, "max_msgs", -1),
+                      .most_bytes = member<std::int64_t>(c, "max_bytes", -1),
+                      .most_age = std::chrono::nanoseconds(member<std::int64_t>(c, "max_age")),
+                      .duplicate_window = std::chrono::nanoseconds(member<std::int64_t>(c, "duplicate_window"))};
+    if (const auto subjects = c.find("subjects"); subjects != c.end() && subjects->is_array())
+        for (const auto& s : *subjects)
+            if (s.is_string()) all.subjects.push_back(s.get<std::string>());
+    return all;
 }
 stream_state jetstream::stream_info(std::string_view name) {
     check_name(name);

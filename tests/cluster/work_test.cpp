@@ -298,19 +298,18 @@ TEST(work, a_full_queue_does_what_was_chosen) {
 }
 
 TEST(work, a_queue_waits_for_a_place_and_never_runs_its_fiber_inline) {
-    weft::explore(
-        5,
-        [] {
-            simulated_work store(slow);
-            auto other = weft::spawn([] { weft::this_fiber::sleep_for(1s); });
-            const auto began = weft::now();
-            work_queue<job> q(store.at("a"), "jobs");
-            EXPECT_GE(weft::now() - began, 900ms);
-            q.send({1});
-            EXPECT_EQ(drained(q), std::vector{1});
-            other.join();
-        },
-        {.runtime = {.max_fibers = 2, .at_limit = weft::at_limit::run_inline}});
+    weft::explore(5,
+                  [] {
+                      simulated_work store(slow);
+                      auto other = weft::spawn([] { weft::this_fiber::sleep_for(1s); });
+                      const auto began = weft::now();
+                      work_queue<job> q(store.at("a"), "jobs");
+                      EXPECT_GE(weft::now() - began, 900ms);
+                      q.send({1});
+                      EXPECT_EQ(drained(q), std::vector{1});
+                      other.join();
+                  },
+                  {.runtime = {.max_fibers = 2, .at_limit = weft::at_limit::run_inline}});
 }
 
 TEST(work, options_that_cannot_be_are_named) {

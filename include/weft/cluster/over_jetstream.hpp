@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -26,7 +27,8 @@ namespace weft::cluster {
 struct jetstream_work_options {
     /// Queues of other clusters on the same server are not seen: 1 to 64 letters, digits, '-' and '_'.
     std::string cluster;
-    /// How many servers keep each message; 3 for a cluster of servers, of which one may be lost.
+    /// How many servers keep each message; 3 for a cluster of servers, of which one may be lost. A queue
+    /// that is there is opened with the number that it has; another one throws std::invalid_argument.
     unsigned replicas = 1;
     /// Of each call, and how long a call waits for a connection. A receiver whose server was lost asks again
     /// after a second and this.
@@ -42,7 +44,8 @@ struct jetstream_work_options {
 ///
 /// The servers need `sync_interval: always` below `jetstream` in their configuration: without it a server
 /// that loses power, or is killed, may forget what it has stored. A queue is the stream w~CLUSTER~q~NAME with
-/// one consumer, "work"; the name and version of a message are its headers Weft-Name and Weft-Version. Ids
+/// one consumer, "work". Opening a queue that is there changes its limits and its duplicate window, and
+/// nothing else that an administrator has set. The name and version of a message are its headers Weft-Name and Weft-Version. Ids
 /// of messages that were acknowledged are forgotten when a server starts anew.
 class jetstream_work final : public work_store {
 public:
@@ -108,12 +111,7 @@ private:
                                            .most_messages = limit(how.max_messages),
                                            .most_bytes = limit(how.max_bytes),
                                            .duplicate_window = how.duplicate_window};
-            try {
-                to_->js.add_stream(kept);
-            } catch (const nats::error& e) {
-                if (!says(e, "(10058)")) throw;  // there is one with other options
-                to_->js.update_stream(kept);
-            }
+            open_stream(kept);
             to_->js.add_consumer(stream_, {.name = consumer, .ack_wait = how.ack_wait, .most_unacknowledged = -1});
         }
 
@@ -160,6 +158,33 @@ private:
 
         static std::int64_t limit(std::uint64_t n) noexcept {
             return n == no_limit ? -1 : static_cast<std::int64_t>(std::min<std::uint64_t>(n, INT64_MAX));
+        }
+        void open_stream(const nats::stream_config& wanted) {
+            for (bool again = true;; again = false) {
+                try {
+                    require_alike(to_->js.stream_configuration(stream_), wanted);
+                    to_->js.change_limits(stream_, {wanted.most_messages, wanted.most_bytes, wanted.duplicate_window});
+                    return;
+                } catch (const nats::error& e) {
+                    if (!says(e, "(10059)")) throw;  // there is none
+                }
+                try {
+                    to_->js.add_stream(wanted);
+                    return;
+                } catch (const nats::error& e) {
+                    if (!again || !says(e, "(10058)")) throw;  // another opener has just made it
+                }
+            }
+        }
+        static void require_alike(const nats::stream_config& there, const nats::stream_config& wanted) {
+            const std::string has = "weft: the stream " + wanted.name + " has ";
+            if (there.replicas != wanted.replicas)
+                throw std::invalid_argument(has + std::to_string(there.replicas) +
+                                            " replicas, and jetstream_work_options::replicas is " +
+                                            std::to_string(wanted.replicas) + ": give what it has, or change the stream first");
+            if (there.retention != wanted.retention || there.discard != wanted.discard)
+                throw std::invalid_argument(has + "retention '" + there.retention + "' and discard '" + there.discard +
+                                            "': a work queue needs 'workqueue' and 'new'");
         }
         static bool says(const nats::error& e, std::string_view what) noexcept {
             return e.code() == nats::nats_errc::jetstream_error &&

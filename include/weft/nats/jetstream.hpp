@@ -33,6 +33,13 @@ struct stream_config {
     std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);
 };
 
+/// What change_limits() changes of a stream.
+struct stream_limits {
+    std::int64_t most_messages = -1;  ///< -1: no limit
+    std::int64_t most_bytes = -1;
+    std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);
+};
+
 struct stream_state {
     std::string name;
     std::uint64_t messages = 0, bytes = 0, first_sequence = 0, last_sequence = 0;
@@ -111,7 +118,11 @@ public:
 
     stream_state add_stream(const stream_config&);
     stream_state update_stream(const stream_config&);
+    /// Changes these alone, and only if they are others; what an administrator has set besides stays.
+    stream_state change_limits(std::string_view name, const stream_limits&);
     stream_state stream_info(std::string_view name);
+    /// \returns how the stream is configured, in what stream_config has.
+    stream_config stream_configuration(std::string_view name);
     void delete_stream(std::string_view name);
     /// Makes a durable pull consumer, or changes the one of that name.
     void add_consumer(std::string_view stream, const consumer_config&);
