@@ -200,7 +200,7 @@ std::vector<delivery> jetstream::pull(std::string_view stream, std::string_view 
                      {.reply = inbox});
     std::vector<delivery> all;
     // The server says when the time is over; the limit is for one that has gone.
-    const auto until = std::chrono::steady_clock::now() + expires + options_.limit;
+    const auto until = std::chrono::steady_clock::now() + expires + how.limit.value_or(options_.limit);
     while (all.size() < how.batch) {
         message m;
         if (answers.receive_until(m, until) != channel_op::done) break;

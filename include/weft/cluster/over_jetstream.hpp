@@ -4,6 +4,7 @@
 #include <weft/detail/requirements.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
@@ -101,7 +102,10 @@ private:
     class queue final : public stored_queue {
     public:
         queue(std::shared_ptr<connection> to, std::string_view name, const stored_queue_options& how)
-            : to_(std::move(to)), subject_("w." + to_->options.cluster + ".q." + std::string(name)), stream_(subject_) {
+            : to_(std::move(to)),
+              subject_("w." + to_->options.cluster + ".q." + std::string(name)),
+              stream_(subject_),
+              ack_wait_(how.ack_wait) {
             std::ranges::replace(stream_, '.', '~');
             const nats::stream_config kept{.name = stream_,
                                            .subjects = {subject_},
@@ -139,18 +143,19 @@ private:
             }
         }
 
-        /// Waits for one message, and takes what is there beside it. A request for several would wait for all.
+        /// Waits for one message. What there is beside it is taken by the next call, so that this one does
+        /// not wait for a second answer while nobody extends the first message. A request for several would
+        /// wait for all.
         std::vector<std::shared_ptr<stored_work>> pull(std::size_t most, std::chrono::nanoseconds wait) override {
             // While there is no connection a request would be kept, and be answered to nobody.
             if (!to_->client.connected()) to_->client.flush(to_->options.limit);
-            std::vector<std::shared_ptr<stored_work>> all;
-            take(all, {.batch = 1, .expires = std::max<std::chrono::nanoseconds>(wait, std::chrono::milliseconds(1))});
-            if (all.empty() || most == 1) return all;
-            try {
-                take(all, {.batch = most - 1, .no_wait = true});
-            } catch (const std::system_error&) {  // the first one is here all the same
+            if (most > 1 && has_more_.exchange(false)) {
+                // What has come is extended when this returns, so an answer that stays away may not hold it up.
+                const auto limit = std::min<std::chrono::nanoseconds>(to_->options.limit, ack_wait_ / 4);
+                auto all = take({.batch = most, .no_wait = true, .limit = limit});
+                if (!all.empty()) return all;
             }
-            return all;
+            return take({.batch = 1, .expires = std::max<std::chrono::nanoseconds>(wait, std::chrono::milliseconds(1))});
         }
 
     private:
@@ -190,11 +195,14 @@ private:
             return e.code() == nats::nats_errc::jetstream_error &&
                    std::string_view(e.what()).find(what) != std::string_view::npos;
         }
-        void take(std::vector<std::shared_ptr<stored_work>>& into, const nats::pull_options& how) {
+        std::vector<std::shared_ptr<stored_work>> take(const nats::pull_options& how) {
+            std::vector<std::shared_ptr<stored_work>> all;
             for (auto& d : to_->js.pull(stream_, consumer, how)) {
+                has_more_ = d.info().pending > 0;
                 auto what = content_of(d);
-                into.push_back(std::make_shared<work>(std::move(what), std::move(d)));
+                all.push_back(std::make_shared<work>(std::move(what), std::move(d)));
             }
+            return all;
         }
         static stored_work::content content_of(const nats::delivery& d) {
             const auto& m = d.content();
@@ -213,6 +221,8 @@ private:
         std::shared_ptr<connection> to_;
         const std::string subject_;
         std::string stream_;
+        const std::chrono::nanoseconds ack_wait_;
+        std::atomic<bool> has_more_ = false;  // a hint: what was delivered last had others behind it
     };
 
     std::shared_ptr<connection> to_;

@@ -103,6 +103,9 @@ struct pull_options {
     std::size_t batch = 1;
     std::chrono::nanoseconds expires = std::chrono::seconds(5);
     bool no_wait = false;  ///< take what there is now; `expires` does not count
+    /// How long the server's answer is awaited after `expires`; empty: jetstream_options::limit. What it
+    /// sends after that goes to nobody, and counts as delivered.
+    std::optional<std::chrono::nanoseconds> limit = {};
 };
 
 /// JetStream of the server that a client is connected to. The client must stay as long.
