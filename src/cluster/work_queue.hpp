@@ -81,6 +81,9 @@ struct work_receiving {
     const std::size_t most;
     std::size_t under_way = 0;                            // also those in `pulled`
     std::deque<std::shared_ptr<stored_work>> pulled = {};  // not handed out yet
+    // The next pull may bring so many: twice as many if the last ones were handed out at once, else half.
+    std::size_t ahead = 1;
+    std::chrono::steady_clock::time_point pulled_at = {};
 };
 
 }  // namespace weft::cluster::detail

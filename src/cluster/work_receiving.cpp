@@ -19,6 +19,8 @@ using lock_type = std::unique_lock<weft::mutex>;
 // chosen: one request in so long to a queue that is empty, and how soon a receiver ends that was closed
 constexpr std::chrono::seconds longest_pull(1);
 constexpr std::chrono::milliseconds pause_after_failure(200);
+// chosen: what is pulled at once should be handed out within that
+constexpr std::chrono::milliseconds time_of_a_batch(100);
 
 /// Why the message must not be handed out; empty: it may be.
 std::string objection(const work_parts& to, const stored_work::content& what) {
@@ -49,7 +51,11 @@ wanted next_step(work_receiving& r, weft::detail::time_point until, std::shared_
         r.pulled.pop_front();
         return wanted::one_is_here;
     }
-    room = r.most - r.under_way;  // WORK_QUEUE-3: only this fiber adds to it
+    // What is pulled and never handed out counts as delivered, and goes to no other receiver meanwhile.
+    if (r.pulled_at != weft::detail::time_point{})
+        r.ahead =
+            weft::now() - r.pulled_at <= time_of_a_batch ? std::min(2 * r.ahead, r.most) : std::max<std::size_t>(r.ahead / 2, 1);
+    room = std::min(r.most - r.under_way, r.ahead);  // WORK_QUEUE-3: only this fiber adds to it
     return wanted::pull;
 }
 
@@ -58,6 +64,7 @@ void pull(work_receiving& r, std::size_t room, nanoseconds limit) {
     try {
         auto got = core.has.queue->pull(room, limit);
         const std::lock_guard guard(core.lock);
+        r.pulled_at = got.empty() ? weft::detail::time_point{} : weft::now();
         for (auto& what : got) {
             core.under_way.emplace(what.get(), what);
             r.pulled.push_back(std::move(what));

@@ -177,10 +177,26 @@ TEST(work, that_waits_for_its_turn_goes_to_others_when_its_receiver_ends) {
         {
             auto from = q.receive(4);
             from.next().value().ack();
+            from.next().value().ack();  // the third one was pulled with it
         }
         const auto began = weft::now();
-        EXPECT_EQ(drained(q).size(), 3u);
+        EXPECT_EQ(drained(q).size(), 2u);
         EXPECT_LT(weft::now() - began, 5s);
+    });
+}
+
+TEST(work, that_no_handler_has_seen_is_no_dead_letter) {
+    weft::explore(20, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs", {.max_deliver = 1, .backoff = {}});
+        for (int n = 0; n < 6; ++n) q.send({n});
+        for (int n = 0; n < 6; ++n) {
+            auto from = q.receive(4);
+            auto d = from.next().value();
+            weft::this_fiber::sleep_for(1s);
+            d.ack_sure();
+        }
+        EXPECT_EQ(store.size("jobs.dead"), 0u);
     });
 }
 

@@ -27,7 +27,8 @@ struct work_options {
     /// For how long the store knows the ids of messages.
     std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);
     /// A message that was delivered so many times, and never acknowledged, is a dead letter when it comes
-    /// again; at least 1.
+    /// again; at least 1. The store counts, also what was pulled ahead by a receiver that ended before it
+    /// handed it out.
     std::uint64_t max_deliver = 5;
     /// How long a message waits that is given back: the first time, the second time, and so on; the last
     /// one counts from there on. Empty: it does not wait.

@@ -204,7 +204,9 @@ public:
         return detail::send_work(*core_, item, std::move(how.id));
     }
     /// \param most  how many messages may be under way: handed out, or pulled from the store to be handed
-    ///              out next. Those that wait here for their turn go to no other receiver; with 1 none does.
+    ///              out next. Those that wait here for their turn go to no other receiver, and if the
+    ///              receiver ends they have been delivered once more. So it pulls ahead only what it hands
+    ///              out within about 100 ms; with 1 it pulls none ahead.
     [[nodiscard]] work_receiver<T> receive(std::size_t most = 1) { return work_receiver<T>(detail::receive_work(core_, most)); }
     /// The store is not asked.
     /// \parks  at runtime_options::max_fibers until there is a place for one fiber. \throws what
