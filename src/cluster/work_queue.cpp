@@ -1,6 +1,7 @@
 #include "cluster/work_queue.hpp"
 
 #include <algorithm>
+#include <random>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 
 #include "cluster/dead_letter.hpp"
 #include "cluster/subject.hpp"
+#include "sched/simulate/simulator.hpp"
 
 namespace weft::cluster::detail {
 namespace {
@@ -21,10 +23,17 @@ using lock_type = std::unique_lock<weft::mutex>;
 
 constexpr milliseconds first_pause(10), longest_pause(1000);  // chosen: of a sender that tries again
 
+/// 128 bits by chance. weft::draw() has a state of its own for each thread, which is too small for what must be
+/// unique among all senders, so it counts in a simulation only.
 std::string new_id() {
     constexpr char digits[] = "0123456789abcdef";
+    std::random_device random;
+    const bool is_simulated = weft::detail::simulator_here() != nullptr;
     std::string id;
-    for (int i = 0; i < 32; ++i) id += digits[weft::draw(16)];
+    for (int part = 0; part < 4; ++part) {
+        std::uint32_t bits = is_simulated ? weft::draw(1u << 16) << 16 | weft::draw(1u << 16) : random();
+        for (int n = 0; n < 8; ++n, bits >>= 4) id += digits[bits & 15];
+    }
     return id;
 }
 
