@@ -38,8 +38,12 @@ struct simulated_queue {
         std::erase_if(ids, [&](const auto& known) { return known.second + options.duplicate_window <= now; });
         if (ids.contains(id)) return append_result::duplicate;
         const auto size = size_of(item);
-        if (messages.size() >= options.max_messages || size > options.max_bytes || bytes > options.max_bytes - size)
-            return append_result::full;
+        if (size > options.max_bytes)
+            throw error(errc::too_large,
+                        "weft: a message of " + std::to_string(size) + " bytes is larger than work_options::max_bytes, " +
+                            std::to_string(options.max_bytes),
+                        false);
+        if (messages.size() >= options.max_messages || bytes > options.max_bytes - size) return append_result::full;
         ids.emplace(id, now);
         bytes += size;
         ++last_sequence;

@@ -308,8 +308,11 @@ TEST(work, a_full_queue_does_what_was_chosen) {
         EXPECT_GE(weft::now() - began, 20s);
         later.join();
         EXPECT_THROW(with(weft::overflow::drop_oldest), std::invalid_argument);
-        work_queue<job> small(store.at("a"), "small", {.max_bytes = 4, .when_full = weft::overflow::fail});
+        work_queue<job> small(store.at("a"), "small", {.max_bytes = 20, .when_full = weft::overflow::fail});
+        small.send({1});
         EXPECT_EQ(failure_of([&] { small.send({1}); }), errc::queue_full);
+        work_queue<job> smaller(store.at("a"), "smaller", {.max_bytes = 4});
+        EXPECT_EQ(failure_of([&] { smaller.send({1}); }), errc::too_large);  // and does not park
     });
 }
 

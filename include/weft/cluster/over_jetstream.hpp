@@ -105,7 +105,8 @@ private:
             : to_(std::move(to)),
               subject_("w." + to_->options.cluster + ".q." + std::string(name)),
               stream_(subject_),
-              ack_wait_(how.ack_wait) {
+              ack_wait_(how.ack_wait),
+              max_bytes_(how.max_bytes) {
             std::ranges::replace(stream_, '.', '~');
             const nats::stream_config kept{.name = stream_,
                                            .subjects = {subject_},
@@ -126,6 +127,7 @@ private:
         }
 
         append_result append(const work_item& item, std::string_view id) override {
+            require_room(item, id);
             nats::headers fields;
             fields.add(name_field, item.name);
             fields.add(version_field, std::to_string(item.version));
@@ -160,6 +162,8 @@ private:
 
     private:
         static constexpr const char *consumer = "work", *name_field = "Weft-Name", *version_field = "Weft-Version";
+        // "NATS/1.0", the four fields' names and ends of lines, and 34 bytes of a record in a file
+        static constexpr std::uint64_t least_around = 127;
 
         static std::int64_t limit(std::uint64_t n) noexcept {
             return n == no_limit ? -1 : static_cast<std::int64_t>(std::min<std::uint64_t>(n, INT64_MAX));
@@ -180,6 +184,16 @@ private:
                     if (!again || !says(e, "(10058)")) throw;  // another opener has just made it
                 }
             }
+        }
+        /// A message that is larger than the whole stream would find it full for ever. The stream counts the
+        /// subject, the fields, and what it writes around each message; the larger ones of these are here.
+        void require_room(const work_item& item, std::string_view id) const {
+            const auto size = subject_.size() + stream_.size() + item.name.size() + id.size() + item.bytes.size() + least_around;
+            if (max_bytes_ == no_limit || size <= max_bytes_) return;
+            throw error(errc::too_large,
+                        "weft: a message takes " + std::to_string(size) +
+                            " bytes in its stream, which is more than work_options::max_bytes, " + std::to_string(max_bytes_),
+                        false);
         }
         static void require_alike(const nats::stream_config& there, const nats::stream_config& wanted) {
             const std::string has = "weft: the stream " + wanted.name + " has ";
@@ -222,6 +236,7 @@ private:
         const std::string subject_;
         std::string stream_;
         const std::chrono::nanoseconds ack_wait_;
+        const std::uint64_t max_bytes_;
         std::atomic<bool> has_more_ = false;  // a hint: what was delivered last had others behind it
     };
 

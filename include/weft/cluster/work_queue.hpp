@@ -195,7 +195,7 @@ public:
     /// \parks   until the store has it; while it is full, with overflow::park: it asks again after 10 ms to
     ///          one second.
     /// \throws  error: queue_full, with fail and back_off; too_large: it or its dead letter, which has up to
-    ///          1.5 KiB more, is larger than the store takes; closed; unreachable after give_up. Its
+    ///          1.5 KiB more, is larger than the store takes, or it is larger than max_bytes; closed; unreachable after give_up. Its
     ///          maybe_handled() says whether the message may be stored all the same. What the format throws.
     ///          weft::cancelled: it may be stored, too.
     sent send(const T& job, work_send_options how = {}) {
