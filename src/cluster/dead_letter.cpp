@@ -32,9 +32,10 @@ std::string shortened(std::string_view text, std::size_t most) {
     return std::string(text.substr(0, most)) + "...";
 }
 
-/// The id of the letter is that of the message's place, so that a second one is not stored.
+/// The letter's id is made of the message's place and its id, so that a second one is not stored. The place
+/// alone would not do: a queue that was deleted and made anew has the same places again.
 void store_letter(stored_queue& dead, const std::string& queue, const stored_work::content& what, std::string_view reason) {
-    const auto id = queue + "." + std::to_string(what.sequence);
+    const auto id = queue + "." + std::to_string(what.sequence) + "." + what.id.substr(0, longest_id_in_id);
     dead_work letter{.reason = shortened(reason, longest_reason),
                      .delivered = what.delivered,
                      .sequence = what.sequence,

@@ -261,6 +261,14 @@ void simulated_work::recover() {
     state_->changed.notify_all();
 }
 
+void simulated_work::make_anew(std::string_view queue) {
+    const std::lock_guard guard(state_->lock);
+    const auto found = state_->queues.find(queue);
+    if (found == state_->queues.end()) return;
+    found->second = {.options = found->second.options, .messages = {}, .ids = {}};
+    std::erase_if(state_->on_their_way, [&](const auto& s) { return s.queue == queue; });
+}
+
 std::size_t simulated_work::size(std::string_view queue) const {
     const std::lock_guard guard(state_->lock);
     state_->listen();

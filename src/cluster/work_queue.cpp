@@ -198,7 +198,7 @@ sent retry_work(work_core& to, work_under_way& dead, const dead_work& letter) {
     if (letter.missing > 0)
         throw std::logic_error("weft: the end of this message was cut off: complete the job, set `missing` to 0, and retry it");
     // The dead letter may come again: then its message has the id of this time.
-    const auto done = to.send(letter.job, to.has.name + ".retry." + std::to_string(dead.what().sequence));
+    const auto done = to.send(letter.job, to.has.name + ".retry." + std::to_string(dead.what().sequence) + "." + dead.what().id);
     if (done != sent::dropped) dead.ack_sure();
     return done;
 }

@@ -458,6 +458,30 @@ TEST(work, that_is_put_back_twice_is_stored_once) {
     });
 }
 
+TEST(work, a_dead_letter_is_stored_although_its_queue_was_made_anew) {
+    weft::explore(10, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs");
+        auto dead = q.dead();
+        for (int n = 0; n < 2; ++n) {
+            q.send({n});
+            q.receive(1).next().value().reject("no");
+            EXPECT_EQ(store.size("jobs.dead"), 1u);
+            auto letter = dead.receive(1).next();
+            EXPECT_EQ(dead.retry(*letter), sent::stored);
+            EXPECT_EQ(drained(q), std::vector{n});
+            store.make_anew("jobs");
+            store.make_anew("jobs.dead");
+        }
+        q.send({7});
+        q.receive(1).next().value().reject("no");
+        store.make_anew("jobs");
+        q.send({8});
+        q.receive(1).next().value().reject("no");
+        EXPECT_EQ(store.size("jobs.dead"), 2u);
+    });
+}
+
 TEST(work, can_be_written_for_receivers_of_an_earlier_release) {
     weft::explore(5, [] {
         simulated_work store(slow);

@@ -49,6 +49,8 @@ public:
     /// chance, that they are under way.
     void lose_leader();
     void recover();
+    /// The queue is deleted with all that it has, and made anew: it counts its messages from 1 again.
+    void make_anew(std::string_view queue);
     /// \returns how many messages the queue has that were not acknowledged; 0 if there is no such queue.
     [[nodiscard]] std::size_t size(std::string_view queue) const;
 
