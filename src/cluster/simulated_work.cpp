@@ -204,6 +204,8 @@ public:
 
     std::shared_ptr<stored_queue> open(std::string_view name, const stored_queue_options& options) override {
         state_->call(host_, [&](const auto&) {
+            const auto found = state_->queues.find(name);
+            if (found != state_->queues.end()) require_ack_wait(name, options.ack_wait, found->second.options.ack_wait);
             state_->queues[std::string(name)].options = options;
             return 0;
         });

@@ -56,7 +56,23 @@ void check_options(const work_options& o, const wire_versions& known) {
                    "version is none of those that WEFT_WIRE names");
 }
 
+std::string in_milliseconds(nanoseconds d) { return std::to_string(std::chrono::duration_cast<milliseconds>(d).count()) + " ms"; }
+
 }  // namespace
+}  // namespace weft::cluster::detail
+
+namespace weft::cluster {
+
+void require_ack_wait(std::string_view queue, std::chrono::nanoseconds wanted, std::chrono::nanoseconds there) {
+    if (wanted >= there) return;
+    throw std::invalid_argument("weft: work_options::ack_wait is " + detail::in_milliseconds(wanted) + ", and the queue '" +
+                                std::string(queue) + "' has " + detail::in_milliseconds(there) +
+                                ": give as much or more, since its receivers extend by what they were given");
+}
+
+}  // namespace weft::cluster
+
+namespace weft::cluster::detail {
 
 work_core::work_core(work_parts parts)
     : has(std::move(parts)),

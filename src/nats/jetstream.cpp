@@ -178,6 +178,21 @@ void jetstream::add_consumer(std::string_view stream, const consumer_config& c) 
     checked(call("CONSUMER.DURABLE.CREATE." + std::string(stream) + "." + c.name,
                  all.dump(-1, ' ', false, json::error_handler_t::replace)));
 }
+std::optional<consumer_config> jetstream::consumer_configuration(std::string_view stream, std::string_view name) {
+    check_name(stream);
+    check_name(name);
+    const auto text = call("CONSUMER.INFO." + std::string(stream) + "." + std::string(name), "");
+    constexpr std::int64_t consumer_not_found = 10014;
+    const auto answer = parse_object(text, "an answer of JetStream");
+    if (const auto failed = answer.find("error"); failed != answer.end() && failed->is_object())
+        if (member<std::int64_t>(*failed, "err_code") == consumer_not_found) return std::nullopt;
+    const auto c = config_in(text);
+    return consumer_config{.name = member<std::string>(c, "durable_name"),
+                           .filter = member<std::string>(c, "filter_subject"),
+                           .ack_wait = std::chrono::nanoseconds(member<std::int64_t>(c, "ack_wait")),
+                           .most_deliveries = member<std::int64_t>(c, "max_deliver", -1),
+                           .most_unacknowledged = member<std::int64_t>(c, "max_ack_pending", -1)};
+}
 void jetstream::delete_consumer(std::string_view stream, std::string_view name) {
     check_name(stream);
     check_name(name);

@@ -355,6 +355,23 @@ TEST(work, options_that_cannot_be_are_named) {
     });
 }
 
+TEST(work, nobody_makes_ack_wait_shorter_for_others) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        const auto open = [&](std::chrono::nanoseconds ack_wait) {
+            work_queue<job>(store.at("a"), "jobs", {.ack_wait = ack_wait});
+        };
+        open(10s);
+        open(20s);
+        try {
+            open(10s);
+            ADD_FAILURE();
+        } catch (const std::invalid_argument& e) {
+            EXPECT_THAT(e.what(), HasSubstr("ack_wait is 10000 ms, and the queue 'jobs' has 20000 ms"));
+        }
+    });
+}
+
 TEST(work, that_nobody_can_handle_is_a_dead_letter_with_a_reason) {
     weft::explore(20, [] {
         simulated_work store(slow);

@@ -124,9 +124,11 @@ TEST(engines, a_queue_that_is_opened_again_keeps_what_an_administrator_has_set) 
             weft::nats::client_options{.servers = {server.url()}},
             weft::cluster::jetstream_work_options{.cluster = "test", .replicas = 3, .limit = 2s});
         EXPECT_THAT([&] { work_queue<job>(three, "jobs"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("has 1 replicas")));
+        EXPECT_THAT([&] { work_queue<job>(store, "jobs", {.ack_wait = 1s}); },
+                    ThrowsMessage<std::invalid_argument>(HasSubstr("ack_wait is 1000 ms")));
         work_queue<works::broken> small(store, "small", {.max_bytes = 1000});
         for (std::size_t size = 700; size < 1000; ++size) try {  // none of them parks
-                small.send({std::string(size, 'x')}, {.id = "x"});
+                small.send({std::string(size, 'x')}, {.id = std::to_string(size)});
                 small.receive(1).next().value().ack_sure();
             } catch (const weft::cluster::error& e) {
                 EXPECT_EQ(e.code(), weft::cluster::errc::too_large);

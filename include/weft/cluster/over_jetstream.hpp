@@ -117,6 +117,8 @@ private:
                                            .most_bytes = limit(how.max_bytes),
                                            .duplicate_window = how.duplicate_window};
             open_stream(kept);
+            if (const auto there = to_->js.consumer_configuration(stream_, consumer))
+                require_ack_wait(name, how.ack_wait, there->ack_wait);
             to_->js.add_consumer(stream_, {.name = consumer, .ack_wait = how.ack_wait, .most_unacknowledged = -1});
         }
 

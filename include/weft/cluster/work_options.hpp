@@ -22,7 +22,8 @@ struct work_options {
     /// what was stored is lost by nobody's choice.
     overflow when_full = overflow::park;
     /// A message is delivered again if nothing is heard of its receiver for so long; at least 100 ms.
-    /// While its delivery lives, its receiver says so every third of that.
+    /// While its delivery lives, its receiver says so every third of that. It can be made longer; a shorter one
+    /// than the queue has is refused, since receivers that have it open would be too late.
     std::chrono::nanoseconds ack_wait = std::chrono::seconds(30);
     /// For how long the store knows the ids of messages.
     std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);

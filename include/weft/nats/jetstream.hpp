@@ -129,6 +129,8 @@ public:
     void delete_stream(std::string_view name);
     /// Makes a durable pull consumer, or changes the one of that name.
     void add_consumer(std::string_view stream, const consumer_config&);
+    /// \returns the consumer of that name, in what consumer_config has; empty if there is none.
+    std::optional<consumer_config> consumer_configuration(std::string_view stream, std::string_view name);
     void delete_consumer(std::string_view stream, std::string_view name);
 
     /// Asks for the next messages. \returns  up to `batch` of them; fewer after `expires`, or with no_wait.
