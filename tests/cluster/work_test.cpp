@@ -70,6 +70,11 @@ TEST(work, is_handled_and_gone) {
     });
 }
 
+template <class Q>
+concept can_receive = requires(Q&& q) { std::forward<Q>(q).receive(1); };
+static_assert(can_receive<work_queue<job>&> && can_receive<weft::cluster::dead_letters&>);
+static_assert(!can_receive<work_queue<job>> && !can_receive<weft::cluster::dead_letters>, "it closes before the first message");
+
 TEST(work, is_stored_once_for_an_id_within_the_window) {
     weft::explore(10, [] {
         simulated_work store(slow);
@@ -508,7 +513,8 @@ TEST(work, can_be_written_for_receivers_of_an_earlier_release) {
         work_queue<job>(store.at("a"), "jobs").send({2});
         auto from = old.receive(1);
         while (auto d = from.next_for(5s)) d->ack();
-        EXPECT_THAT(old.dead().receive(1).next().value()->reason, HasSubstr("its version is 2"));
+        auto dead = old.dead();
+        EXPECT_THAT(dead.receive(1).next().value()->reason, HasSubstr("its version is 2"));
     });
 }
 

@@ -136,9 +136,11 @@ private:
 class dead_letters {
 public:
     /// As work_queue::receive(). An acknowledged dead letter is gone for good.
-    [[nodiscard]] work_receiver<dead_work> receive(std::size_t most = 1) {
+    [[nodiscard]] work_receiver<dead_work> receive(std::size_t most = 1) & {
         return work_receiver<dead_work>(detail::receive_work(core_, most));
     }
+    /// The range would end at once, since a queue closes where it is destroyed: give it a name first.
+    work_receiver<dead_work> receive(std::size_t most = 1) && = delete;
     /// Puts the message back into the queue that it is from, as a new one, and acknowledges the dead letter.
     /// \returns dropped, with the dead letter unchanged, if the queue is full and drops.
     /// \throws  as send(), and as delivery::ack_sure(): then it may be in both queues. std::logic_error if a
@@ -207,7 +209,9 @@ public:
     ///              out next. Those that wait here for their turn go to no other receiver, and if the
     ///              receiver ends they have been delivered once more. So it pulls ahead only what it hands
     ///              out within about 100 ms; with 1 it pulls none ahead.
-    [[nodiscard]] work_receiver<T> receive(std::size_t most = 1) { return work_receiver<T>(detail::receive_work(core_, most)); }
+    [[nodiscard]] work_receiver<T> receive(std::size_t most = 1) & { return work_receiver<T>(detail::receive_work(core_, most)); }
+    /// The range would end at once, since a queue closes where it is destroyed: give it a name first.
+    work_receiver<T> receive(std::size_t most = 1) && = delete;
     /// The store is not asked.
     /// \parks  at runtime_options::max_fibers until there is a place for one fiber. \throws what
     ///         weft::spawn() throws there
