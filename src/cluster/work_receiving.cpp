@@ -80,15 +80,16 @@ void pull(work_receiving& r, std::size_t room, nanoseconds limit) {
 }  // namespace
 
 std::optional<work_under_way> take_work(const std::shared_ptr<work_receiving>& r, weft::detail::time_point until) {
-    for (;;) {
+    for (bool has_asked = false;;) {
         std::shared_ptr<stored_work> here;
         std::size_t room = 0;
         switch (next_step(*r, until, here, room)) {
             case wanted::nothing: return std::nullopt;
             case wanted::pull: {
                 const auto left = until == weft::detail::never ? nanoseconds(longest_pull) : until - weft::now();
-                if (left <= nanoseconds::zero()) return std::nullopt;
-                pull(*r, room, std::min<nanoseconds>(left, longest_pull));
+                if (left <= nanoseconds::zero() && has_asked) return std::nullopt;
+                has_asked = true;
+                pull(*r, room, std::clamp<nanoseconds>(left, nanoseconds::zero(), longest_pull));
                 break;
             }
             case wanted::one_is_here: {

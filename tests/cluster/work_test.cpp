@@ -504,6 +504,21 @@ TEST(work, a_dead_letter_is_stored_although_its_queue_was_made_anew) {
     });
 }
 
+TEST(work, a_receiver_without_time_takes_what_there_is) {
+    weft::explore(10, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs");
+        auto from = q.receive(2);
+        const auto began = weft::now();
+        EXPECT_FALSE(from.next_for(0s));
+        q.send({1});
+        auto d = from.next_for(0s);
+        ASSERT_TRUE(d);
+        EXPECT_EQ((*d)->n, 1);
+        EXPECT_LT(weft::now() - began, 100ms);
+    });
+}
+
 TEST(work, can_be_written_for_receivers_of_an_earlier_release) {
     weft::explore(5, [] {
         simulated_work store(slow);

@@ -126,6 +126,19 @@ TEST(engines, a_queue_that_is_opened_again_keeps_what_an_administrator_has_set) 
         EXPECT_THAT([&] { work_queue<job>(three, "jobs"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("has 1 replicas")));
         EXPECT_THAT([&] { work_queue<job>(store, "jobs", {.ack_wait = 1s}); },
                     ThrowsMessage<std::invalid_argument>(HasSubstr("ack_wait is 1000 ms")));
+        {
+            work_queue<job> away(store, "away");
+            auto from = away.receive(4);
+            server.kill();
+            const auto began = weft::now();
+            EXPECT_FALSE(from.next_for(100ms));
+            EXPECT_LT(weft::now() - began, 1500ms);  // jetstream_work_options::limit is 2 s
+            server.start();
+            away.send({1});
+            EXPECT_TRUE(from.next_for(10s));
+            away.send({2});
+            EXPECT_TRUE(from.next_for(0s));
+        }
         work_queue<works::broken> small(store, "small", {.max_bytes = 1000});
         for (std::size_t size = 700; size < 1000; ++size) try {  // none of them parks
                 small.send({std::string(size, 'x')}, {.id = std::to_string(size)});

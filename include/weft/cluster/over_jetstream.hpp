@@ -151,15 +151,18 @@ private:
         /// not wait for a second answer while nobody extends the first message. A request for several would
         /// wait for all.
         std::vector<std::shared_ptr<stored_work>> pull(std::size_t most, std::chrono::nanoseconds wait) override {
+            using std::chrono::nanoseconds;
+            // The server's answer is awaited as long again: what it sends to nobody counts as delivered.
             // While there is no connection a request would be kept, and be answered to nobody.
-            if (!to_->client.connected()) to_->client.flush(to_->options.limit);
+            const nanoseconds least = std::chrono::milliseconds(250), none = nanoseconds::zero();
+            const auto limit = std::min(to_->options.limit, std::max(wait, least));
+            if (!to_->client.connected()) to_->client.flush(limit);
             if (most > 1 && has_more_.exchange(false)) {
                 // What has come is extended when this returns, so an answer that stays away may not hold it up.
-                const auto limit = std::min<std::chrono::nanoseconds>(to_->options.limit, ack_wait_ / 4);
-                auto all = take({.batch = most, .no_wait = true, .limit = limit});
+                auto all = take({.batch = most, .no_wait = true, .limit = std::min(limit, ack_wait_ / 4)});
                 if (!all.empty()) return all;
             }
-            return take({.batch = 1, .expires = std::max<std::chrono::nanoseconds>(wait, std::chrono::milliseconds(1))});
+            return take({.batch = 1, .expires = std::max(wait, none), .no_wait = wait <= none, .limit = limit});
         }
 
     private:

@@ -75,7 +75,10 @@ public:
     ///          while the store is away.
     /// \throws  weft::cancelled; a message that had just come is delivered again after ack_wait then.
     [[nodiscard]] std::optional<delivery<T>> next() { return next_until(weft::detail::never); }
-    /// \returns empty at the end of the time, too.
+    /// \returns empty at the end of the time, too. The store is asked once at least, also with 0 s. Its
+    ///          answer may take longer than the limit: as long again over JetStream, or 250 ms if that is
+    ///          more, and twice that while there is no connection. Messages that cannot be handed out may
+    ///          become dead letters meanwhile, each of which takes a call of the store more.
     [[nodiscard]] std::optional<delivery<T>> next_for(std::chrono::nanoseconds limit) {
         return next_until(weft::detail::deadline_in(limit));
     }

@@ -92,8 +92,8 @@ public:
     ///          may be stored, or not: append it again, with the same id; weft::cancelled, likewise.
     virtual append_result append(const work_item&, std::string_view id) = 0;
     /// Takes messages that are not under way.
-    /// \returns at most so many; as soon as there is one, or none after `limit`.
-    /// \parks   until then.
+    /// \returns at most so many; as soon as there is one, or none after `limit`; with 0 s what there is now.
+    /// \parks   until then, and for the store's answer.
     /// \throws  std::system_error, weft::cancelled: messages may be under way then, which come again after
     ///          ack_wait.
     virtual std::vector<std::shared_ptr<stored_work>> pull(std::size_t most, std::chrono::nanoseconds limit) = 0;
