@@ -146,19 +146,28 @@ sent work_core::send(const work_item& item, const std::string& id) {
     }
 }
 
-/// WORK_QUEUE-2.
+/// The next one by address; null: there is none. So no list is made, which might find no memory.
+std::shared_ptr<held_work> work_core::under_way_after(const held_work* last) {
+    const std::lock_guard guard(lock);
+    const auto next = under_way.upper_bound(last);
+    return next == under_way.end() ? nullptr : next->second;
+}
+
+/// WORK_QUEUE-2, WORK_QUEUE-4.
 void work_core::keep_extending() {
-    for (std::vector<std::shared_ptr<stored_work>> all;; all.clear()) {
-        lock_type guard(lock);
-        changed.wait(guard, [&] { return !under_way.empty(); });
-        changed.wait_for(guard, has.options.ack_wait / 3, [] { return false; });
-        for (const auto& [_, what] : under_way) all.push_back(what);
-        guard.unlock();
+    for (;;) {
+        {
+            lock_type guard(lock);
+            changed.wait(guard, [&] { return !under_way.empty(); });
+            changed.wait_for(guard, has.options.ack_wait / 3, [] { return false; });
+        }
         if (has.planted.never_extends) continue;
-        for (const auto& what : all) {
+        for (auto held = under_way_after(nullptr); held; held = under_way_after(held.get())) {
+            const std::lock_guard guard(held->word);
+            if (held->was_given_back && !has.planted.extends_what_was_given_back) continue;
             try {
-                what->extend();
-            } catch (const std::system_error&) {  // the next one may get through; else it is delivered again
+                held->work->extend();
+            } catch (const std::exception&) {  // the next one may get through; else it is delivered again
             }
         }
     }

@@ -41,7 +41,7 @@ std::string objection(const work_parts& to, const stored_work::content& what) {
 enum class wanted { pull, one_is_here, nothing };
 
 /// Waits until something can be done. \param room  how many messages may be pulled
-wanted next_step(work_receiving& r, weft::detail::time_point until, std::shared_ptr<stored_work>& here, std::size_t& room) {
+wanted next_step(work_receiving& r, weft::detail::time_point until, std::shared_ptr<held_work>& here, std::size_t& room) {
     auto& core = *r.of;
     lock_type guard(core.lock);
     const auto can_go_on = [&] { return core.is_closed || !r.pulled.empty() || r.under_way < r.most; };
@@ -59,17 +59,26 @@ wanted next_step(work_receiving& r, weft::detail::time_point until, std::shared_
     return wanted::pull;
 }
 
+/// The lock is held. Without memory the message is neither under way nor pulled, and comes again after ack_wait.
+void hold(work_receiving& r, std::shared_ptr<stored_work> what) {
+    const auto held = std::make_shared<held_work>(std::move(what));
+    r.pulled.push_back(held);
+    try {
+        r.of->under_way.emplace(held.get(), held);
+    } catch (...) {
+        r.pulled.pop_back();
+        throw;
+    }
+    ++r.under_way;
+}
+
 void pull(work_receiving& r, std::size_t room, nanoseconds limit) {
     auto& core = *r.of;
     try {
         auto got = core.has.queue->pull(room, limit);
         const std::lock_guard guard(core.lock);
         r.pulled_at = got.empty() ? weft::detail::time_point{} : weft::now();
-        for (auto& what : got) {
-            core.under_way.emplace(what.get(), what);
-            r.pulled.push_back(std::move(what));
-            ++r.under_way;
-        }
+        for (auto& what : got) hold(r, std::move(what));
         core.changed.notify_all();
     } catch (const std::system_error&) {  // it is out of reach: again, soon
         lock_type guard(core.lock);
@@ -77,11 +86,18 @@ void pull(work_receiving& r, std::size_t room, nanoseconds limit) {
     }
 }
 
+/// WORK_QUEUE-4.
+void give_back(held_work& what, nanoseconds delay) {
+    const std::lock_guard guard(what.word);
+    what.work->give_back(delay);
+    what.was_given_back = true;
+}
+
 }  // namespace
 
 std::optional<work_under_way> take_work(const std::shared_ptr<work_receiving>& r, weft::detail::time_point until) {
     for (bool has_asked = false;;) {
-        std::shared_ptr<stored_work> here;
+        std::shared_ptr<held_work> here;
         std::size_t room = 0;
         switch (next_step(*r, until, here, room)) {
             case wanted::nothing: return std::nullopt;
@@ -93,7 +109,7 @@ std::optional<work_under_way> take_work(const std::shared_ptr<work_receiving>& r
                 break;
             }
             case wanted::one_is_here: {
-                if (r->of->has.planted.acks_before_handling) here->ack();
+                if (r->of->has.planted.acks_before_handling) here->work->ack();
                 work_under_way one(r, std::move(here));
                 const auto why = objection(r->of->has, one.what());
                 if (!why.empty()) {
@@ -108,7 +124,7 @@ std::optional<work_under_way> take_work(const std::shared_ptr<work_receiving>& r
 
 void end_receiving(work_receiving& r) noexcept {
     const weft::shield until_done;
-    std::deque<std::shared_ptr<stored_work>> left;
+    std::deque<std::shared_ptr<held_work>> left;
     {
         const std::lock_guard guard(r.of->lock);
         left.swap(r.pulled);
@@ -117,13 +133,13 @@ void end_receiving(work_receiving& r) noexcept {
     }
     for (const auto& what : left) {
         try {
-            what->give_back({});
+            give_back(*what, {});
         } catch (...) {  // it is delivered again after ack_wait
         }
     }
 }
 
-work_under_way::work_under_way(std::shared_ptr<work_receiving> from, std::shared_ptr<stored_work> what) noexcept
+work_under_way::work_under_way(std::shared_ptr<work_receiving> from, std::shared_ptr<held_work> what) noexcept
     : from_(std::move(from)), what_(std::move(what)) {}
 
 work_under_way::work_under_way(work_under_way&& o) noexcept = default;
@@ -138,12 +154,14 @@ work_under_way& work_under_way::operator=(work_under_way&& o) noexcept {
 
 work_under_way::~work_under_way() { leave(); }
 
+const stored_work::content& work_under_way::what() const noexcept { return what_->work->what(); }
+
 /// Gives back what was not settled.
 void work_under_way::leave() noexcept {
     if (!from_) return;
     const weft::shield until_done;
     try {
-        what_->give_back(from_->of->backoff(what().delivered));
+        detail::give_back(*what_, from_->of->backoff(what().delivered));
     } catch (...) {  // it is delivered again after ack_wait
     }
     settle();
@@ -151,7 +169,7 @@ void work_under_way::leave() noexcept {
 
 stored_work& work_under_way::open() const {
     if (!from_) throw std::logic_error("weft: this delivery was acknowledged, given back or rejected before");
-    return *what_;
+    return *what_->work;
 }
 
 /// WORK_QUEUE-4.
@@ -174,7 +192,8 @@ void work_under_way::ack_sure() {
 }
 
 void work_under_way::give_back(std::optional<nanoseconds> delay) {
-    open().give_back(delay ? *delay : from_->of->backoff(what().delivered));
+    open();
+    detail::give_back(*what_, delay ? *delay : from_->of->backoff(what().delivered));
     settle();
 }
 

@@ -153,6 +153,81 @@ TEST(work, a_receiver_that_does_not_extend_is_found) {
     EXPECT_TRUE(weft::find_failure(20, [] { a_slow_job_is_not_doubled({.never_extends = true}); }));
 }
 
+namespace {
+
+/// A store with three messages, where extensions and returns take a second each. It tells if one follows a return.
+class slow_store final : public weft::cluster::work_store, public weft::cluster::stored_queue {
+public:
+    std::shared_ptr<stored_queue> open(std::string_view, const weft::cluster::stored_queue_options&) override {
+        return std::shared_ptr<stored_queue>(std::shared_ptr<void>(), this);
+    }
+    weft::cluster::append_result append(const weft::cluster::work_item&, std::string_view) override { return {}; }
+    std::vector<std::shared_ptr<weft::cluster::stored_work>> pull(std::size_t most, std::chrono::nanoseconds limit) override {
+        std::vector<std::shared_ptr<weft::cluster::stored_work>> all;
+        for (; all.size() < most && pulled < 3; ++pulled)
+            all.push_back(std::make_shared<message>(
+                *this, weft::cluster::stored_work::content{
+                           .item = {"works.job", 1, {}}, .id = std::to_string(pulled), .sequence = pulled + 1, .delivered = 1}));
+        if (all.empty()) weft::this_fiber::sleep_for(limit);
+        return all;
+    }
+
+    bool extension_follows_return = false;
+    std::size_t extensions = 0;
+
+private:
+    class message final : public weft::cluster::stored_work {
+    public:
+        message(slow_store& of, content what) : stored_work(std::move(what)), of_(of) {}
+        void ack() override {}
+        void ack_sure() override {}
+        void give_back(std::chrono::nanoseconds) override {
+            weft::this_fiber::sleep_for(1s);
+            is_back_ = true;
+        }
+        void extend() override {
+            ++of_.extensions;
+            weft::this_fiber::sleep_for(1s);
+            if (is_back_) of_.extension_follows_return = true;
+        }
+        void terminate() override {}
+
+    private:
+        slow_store& of_;
+        bool is_back_ = false;
+    };
+    std::size_t pulled = 0;
+};
+
+bool an_extension_follows_a_return(const weft::cluster::detail::work_faults& planted) {
+    slow_store store;
+    auto core = weft::cluster::detail::open_work(
+        std::shared_ptr<weft::cluster::work_store>(std::shared_ptr<void>(), &store), "jobs", {.ack_wait = 3s},
+        {weft::cluster::wire_name<job>::name, weft::cluster::wire_name<job>::versions}, planted);
+    {
+        auto from = weft::cluster::detail::receive_work(core, 3);
+        std::vector<weft::cluster::detail::work_under_way> held;
+        for (int n = 0; n < 3; ++n) held.push_back(weft::cluster::detail::take_work(from, weft::detail::never).value());
+        weft::with_scope([&](weft::scope& s) {
+            weft::this_fiber::sleep_for(1100ms);
+            for (auto& h : held) s.spawn([&h] { h.give_back(1min); });
+        });
+        EXPECT_GE(store.extensions, 1u);
+    }
+    weft::this_fiber::sleep_for(5s);
+    return store.extension_follows_return;
+}
+
+}  // namespace
+
+TEST(work, that_was_given_back_is_not_extended) {
+    weft::explore(20, [] { EXPECT_FALSE(an_extension_follows_a_return({})); });
+}
+
+TEST(work, an_extension_of_what_was_given_back_is_found) {
+    weft::explore(5, [] { EXPECT_TRUE(an_extension_follows_a_return({.extends_what_was_given_back = true})); });
+}
+
 TEST(work, has_no_more_under_way_than_was_asked_for) {
     weft::explore(20, [] {
         simulated_work store(slow);

@@ -32,7 +32,7 @@ struct jetstream_work_options {
     /// that is there is opened with the number that it has; another one throws std::invalid_argument.
     unsigned replicas = 1;
     /// Of each call, and how long a call waits for a connection. A receiver whose server was lost asks again
-    /// after a second and this.
+    /// after two seconds.
     std::chrono::nanoseconds limit = std::chrono::seconds(5);
     std::string domain = {};  ///< of JetStream
 };

@@ -22,6 +22,7 @@ struct dead_work;
 namespace weft::cluster::detail {
 
 class work_core;
+struct held_work;
 struct work_receiving;
 
 /// What a queue has: the name and the versions of its type.
@@ -34,12 +35,12 @@ struct work_type {
 /// a time.
 class WEFT_EXPORT work_under_way {
 public:
-    work_under_way(std::shared_ptr<work_receiving> from, std::shared_ptr<stored_work> what) noexcept;
+    work_under_way(std::shared_ptr<work_receiving> from, std::shared_ptr<held_work> what) noexcept;
     work_under_way(work_under_way&&) noexcept;
     work_under_way& operator=(work_under_way&&) noexcept;
     ~work_under_way();
 
-    [[nodiscard]] const stored_work::content& what() const noexcept { return what_->what(); }
+    [[nodiscard]] const stored_work::content& what() const noexcept;
     [[nodiscard]] bool settled() const noexcept { return !from_; }
     void ack();
     void ack_sure();
@@ -54,7 +55,7 @@ private:
     void leave() noexcept;
 
     std::shared_ptr<work_receiving> from_;  // null: it is settled, or moved away
-    std::shared_ptr<stored_work> what_;
+    std::shared_ptr<held_work> what_;
 };
 
 WEFT_EXPORT std::shared_ptr<work_core> open_work(const std::shared_ptr<work_store>&, std::string_view name, const work_options&,
