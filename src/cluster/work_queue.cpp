@@ -50,6 +50,8 @@ void check_options(const work_options& o, const wire_versions& known) {
     require_option(o.duplicate_window >= milliseconds(100), "duplicate_window is at least 100 ms");
     require_option(o.max_deliver > 0, "max_deliver is 0: nothing would be delivered");
     require_option(o.give_up > nanoseconds::zero(), "give_up is longer than zero");
+    require_option(o.duplicate_window > o.give_up && o.duplicate_window > o.ack_wait,
+                   "duplicate_window is longer than give_up and than ack_wait: what is repeated within these must be known");
     require_option(std::ranges::all_of(o.backoff, [](auto d) { return d >= nanoseconds::zero(); }),
                    "backoff has a negative time");
     require_option(o.version == 0 || (o.version >= known.oldest && o.version <= known.newest),

@@ -78,7 +78,7 @@ static_assert(!can_receive<work_queue<job>> && !can_receive<weft::cluster::dead_
 TEST(work, is_stored_once_for_an_id_within_the_window) {
     weft::explore(10, [] {
         simulated_work store(slow);
-        work_queue<job> q(store.at("a"), "jobs", {.duplicate_window = 10s});
+        work_queue<job> q(store.at("a"), "jobs", {.ack_wait = 5s, .duplicate_window = 10s, .give_up = 5s});
         EXPECT_EQ(q.send({1}, {.id = "x"}), sent::stored);
         EXPECT_EQ(q.send({2}, {.id = "x"}), sent::duplicate);
         EXPECT_EQ(q.send({3}), sent::stored);
@@ -429,6 +429,9 @@ TEST(work, options_that_cannot_be_are_named) {
         EXPECT_THAT(said({.ack_wait = 1ms}), HasSubstr("work_options::ack_wait"));
         EXPECT_THAT(said({.max_deliver = 0}), HasSubstr("work_options::max_deliver"));
         EXPECT_THAT(said({.backoff = {-1s}}), HasSubstr("work_options::backoff"));
+        EXPECT_THAT(said({.duplicate_window = 30s}), HasSubstr("work_options::duplicate_window"));
+        EXPECT_THAT(said({.ack_wait = 3min}), HasSubstr("longer than give_up and than ack_wait"));
+        EXPECT_THAT(said({.give_up = 2min}), HasSubstr("longer than give_up and than ack_wait"));
         EXPECT_THAT(said({.give_up = 0s}), HasSubstr("work_options::give_up"));
         EXPECT_THAT(said({}, "jobs.dead"), HasSubstr("jobs.dead"));
         EXPECT_THROW(work_queue<job>(nullptr, "jobs"), std::invalid_argument);

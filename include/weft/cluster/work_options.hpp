@@ -25,7 +25,8 @@ struct work_options {
     /// While its delivery lives, its receiver says so every third of that. It can be made longer; a shorter one
     /// than the queue has is refused, since receivers that have it open would be too late.
     std::chrono::nanoseconds ack_wait = std::chrono::seconds(30);
-    /// For how long the store knows the ids of messages.
+    /// For how long the store knows the ids of messages. It is longer than give_up, within which send() repeats,
+    /// and than ack_wait, after which a message comes again whose dead letter was stored.
     std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);
     /// A message that was delivered so many times, and never acknowledged, is a dead letter when it comes
     /// again; at least 1. The store counts, also what was pulled ahead by a receiver that ended before it
