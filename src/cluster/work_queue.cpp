@@ -222,6 +222,7 @@ sent send_work(work_core& core, const work_item& item, std::string id) {
 }
 
 sent retry_work(work_core& to, work_under_way& dead, const dead_work& letter) {
+    dead.require_letter_of(to);  // before the message is stored
     if (letter.missing > 0)
         throw std::logic_error("weft: the end of this message was cut off: complete the job, set `missing` to 0, and retry it");
     // The dead letter may come again: then its message has the id of this time.

@@ -172,6 +172,13 @@ stored_work& work_under_way::open() const {
     return *what_->work;
 }
 
+void work_under_way::require_letter_of(const work_core& queue) const {
+    open();
+    const auto& mine = from_->of->has;
+    if (mine.dead || mine.name != queue.has.name + ".dead")
+        throw std::invalid_argument("weft: what the queue '" + mine.name + "' has is no dead letter of '" + queue.has.name + "'");
+}
+
 /// WORK_QUEUE-4.
 void work_under_way::settle() noexcept {
     const auto from = std::move(from_);

@@ -552,9 +552,16 @@ TEST(work, that_is_put_back_twice_is_stored_once) {
         store.set_faults({.lose_answer_one_in = 1});
         EXPECT_EQ(failure_of([&] { dead.retry(*letter); }), errc::unreachable);
         store.set_faults(slow);
+        work_queue<job> other(store.at("a"), "other");
+        auto others = other.dead();
+        EXPECT_THROW(others.retry(*letter), std::invalid_argument);
+        EXPECT_EQ(store.size("other"), 0u);
         EXPECT_EQ(dead.retry(*letter), sent::duplicate);
         EXPECT_EQ(store.size("jobs.dead"), 0u);
         EXPECT_EQ(drained(q), std::vector{1});
+        weft::this_fiber::sleep_for(5min);  // the id of the first time is forgotten
+        EXPECT_THROW(dead.retry(*letter), std::logic_error);
+        EXPECT_EQ(store.size("jobs"), 0u);
     });
 }
 

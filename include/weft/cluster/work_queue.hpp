@@ -147,7 +147,8 @@ public:
     /// Puts the message back into the queue that it is from, as a new one, and acknowledges the dead letter.
     /// \returns dropped, with the dead letter unchanged, if the queue is full and drops.
     /// \throws  as send(), and as delivery::ack_sure(): then it may be in both queues. std::logic_error if a
-    ///          part of the message is missing (dead_work::missing).
+    ///          part of the message is missing (dead_work::missing), or the letter was settled before;
+    ///          std::invalid_argument if it is of a queue of another name.
     sent retry(delivery<dead_work>& d) { return detail::retry_work(*from_, d.under_way(), *d); }
     void close() noexcept { detail::close_work(*core_); }
 

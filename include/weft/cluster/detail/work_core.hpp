@@ -42,6 +42,8 @@ public:
 
     [[nodiscard]] const stored_work::content& what() const noexcept;
     [[nodiscard]] bool settled() const noexcept { return !from_; }
+    /// \throws std::logic_error if it is settled; std::invalid_argument if it is of another queue
+    void require_letter_of(const work_core&) const;
     void ack();
     void ack_sure();
     void give_back(std::optional<std::chrono::nanoseconds> delay);
