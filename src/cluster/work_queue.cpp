@@ -140,8 +140,9 @@ sent work_core::send(const work_item& item, const std::string& id) {
             wait_for_room(pause);
             continue;
         }
-        if (o.when_full == overflow::drop_newest) return sent::dropped;
-        if (o.when_full == overflow::fail || has_backed_off)
+        // An earlier attempt without an answer may have stored it; then nobody may call it dropped.
+        if (o.when_full == overflow::drop_newest && !maybe_stored) return sent::dropped;
+        if (o.when_full == overflow::fail || o.when_full == overflow::drop_newest || has_backed_off)
             throw error(errc::queue_full, "weft: the work queue '" + has.name + "' is full", maybe_stored);
         has_backed_off = o.when_full == overflow::back_off;
         wait_for_room(has_backed_off ? weft::detail::back_off_time : pause);

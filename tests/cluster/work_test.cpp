@@ -411,6 +411,28 @@ TEST(work, a_queue_waits_for_a_place_and_never_runs_its_fiber_inline) {
                   {.runtime = {.max_fibers = 2, .at_limit = weft::at_limit::run_inline}});
 }
 
+TEST(work, that_may_be_stored_is_never_called_dropped) {
+    weft::explore(10, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs", {.max_messages = 1, .when_full = weft::overflow::drop_newest});
+        q.send({1});
+        store.lose_leader();
+        auto later = weft::spawn([&] {
+            weft::this_fiber::sleep_for(1s);
+            store.recover();
+        });
+        try {
+            q.send({2});
+            ADD_FAILURE();
+        } catch (const weft::cluster::error& e) {
+            EXPECT_EQ(e.code(), errc::queue_full);
+            EXPECT_TRUE(e.maybe_handled());
+        }
+        later.join();
+        EXPECT_EQ(q.send({3}), sent::dropped);
+    });
+}
+
 TEST(work, options_that_cannot_be_are_named) {
     weft::explore(1, [] {
         simulated_work store;

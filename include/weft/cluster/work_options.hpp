@@ -52,7 +52,7 @@ struct work_send_options {
 enum class sent {
     stored,
     duplicate,  ///< one with its id was stored before
-    dropped,    ///< the queue was full, with overflow::drop_newest
+    dropped,    ///< the queue was full, with overflow::drop_newest, and the message is not stored
 };
 
 }  // namespace weft::cluster

@@ -200,7 +200,8 @@ public:
     /// Stores a message. What the store does not answer is repeated with the same id.
     /// \parks   until the store has it; while it is full, with overflow::park: it asks again after 10 ms to
     ///          one second.
-    /// \throws  error: queue_full, with fail and back_off; too_large: it or its dead letter, which has up to
+    /// \throws  error: queue_full, with fail and back_off, and with drop_newest if an attempt before that had no
+    ///          answer; too_large: it or its dead letter, which has up to
     ///          1.5 KiB more, is larger than the store takes, or it is larger than max_bytes; closed; unreachable after give_up. Its
     ///          maybe_handled() says whether the message may be stored all the same. What the format throws.
     ///          weft::cancelled: it may be stored, too.
