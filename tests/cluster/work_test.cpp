@@ -626,6 +626,22 @@ TEST(work, a_receiver_without_time_takes_what_there_is) {
     });
 }
 
+TEST(work, that_was_not_read_for_want_of_memory_is_no_dead_letter) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        works::greedy::reads = 0;
+        work_queue<works::greedy> q(store.at("a"), "jobs");
+        q.send({1});
+        auto from = q.receive(1);
+        EXPECT_THROW((void)from.next(), std::bad_alloc);
+        auto d = from.next_for(5s);
+        ASSERT_TRUE(d);
+        EXPECT_EQ((*d)->n, 2);
+        EXPECT_EQ(d->delivered(), 2u);
+        EXPECT_EQ(store.size("jobs.dead"), 0u);
+    });
+}
+
 TEST(work, can_be_written_for_receivers_of_an_earlier_release) {
     weft::explore(5, [] {
         simulated_work store(slow);

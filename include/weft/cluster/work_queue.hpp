@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,7 @@ public:
     /// \parks   until there is a message, and while as many are under way as receive() was given; also
     ///          while the store is away.
     /// \throws  weft::cancelled; a message that had just come is delivered again after ack_wait then.
+    ///          std::bad_alloc; a message that was being read is given back then.
     [[nodiscard]] std::optional<delivery<T>> next() { return next_until(weft::detail::never); }
     /// \returns empty at the end of the time, too. The store is asked once at least, also with 0 s. Its
     ///          answer may take longer than the limit: as long again over JetStream, or 250 ms if that is
@@ -124,6 +126,8 @@ private:
                 const auto& item = taken->what().item;
                 T value = wire_format<T>::read(item.bytes, item.version);
                 return delivery<T>(std::move(*taken), std::move(value));
+            } catch (const std::bad_alloc&) {
+                throw;  // the message may be good: it is given back, and becomes a dead letter at max_deliver
             } catch (const std::exception& e) {
                 taken->bury_or_give_back(std::string("it cannot be read: ") + e.what());
             }
