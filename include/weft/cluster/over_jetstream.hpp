@@ -48,6 +48,10 @@ struct jetstream_work_options {
 /// one consumer, "work". Opening a queue that is there changes its limits and its duplicate window, and
 /// nothing else that an administrator has set. The name and version of a message are its headers Weft-Name and Weft-Version. Ids
 /// of messages that were acknowledged are forgotten when a server starts anew.
+///
+/// A stream or a consumer that somebody deletes is like a server out of reach: receivers ask again five times
+/// a second, and say nothing, until the queue is opened once more. A consumer keeps 512 requests that wait:
+/// of more receivers that are idle, the others ask five times a second, too.
 class jetstream_work final : public work_store {
 public:
     /// \parks   until there is a connection.

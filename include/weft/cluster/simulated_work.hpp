@@ -22,7 +22,8 @@ struct work_store_faults {
     std::uint32_t repeat_one_in = 0;  ///< a message is delivered again although it is under way
 };
 
-/// One store for the nodes of a test. Must outlive what it has given.
+/// One store for the nodes of a test. Must outlive what it has given. Times that are given to it, such as a
+/// delay of delivery::give_back(), end within the clock's range: at most 100 years from now.
 class WEFT_EXPORT simulated_work {
 public:
     explicit simulated_work(const store_faults& = {}, const work_store_faults& = {});
@@ -38,11 +39,12 @@ public:
     void set_faults(const work_store_faults&);
     /// How large a message may be from now on, with its name and id; at the beginning there is no limit.
     void set_largest_message(std::uint64_t bytes);
-    /// From now on the host's calls wait for five seconds and fail, and its other words are lost, until
-    /// heal().
+    /// From now on the host's calls wait for five seconds and fail, whatever their limit, and its other words
+    /// are lost, until heal(). A pull that waits already notices it when something changes, or at its limit.
     void cut(std::string_view host);
     void heal(std::string_view host);
-    /// Stops a host: its calls and their answers wait until thaw().
+    /// Stops a host: its calls and their answers wait until thaw(). A pull that waits already waits on, and
+    /// its answer waits for thaw().
     void freeze(std::string_view host);
     void thaw(std::string_view host);
     /// The store loses its leader: all calls fail. After recover() it has forgotten of some messages, by

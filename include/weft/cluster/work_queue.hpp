@@ -28,6 +28,9 @@ namespace weft::cluster {
 /// other receiver gets the message; destroyed without ack(), it is given back. So handle it as long as it
 /// takes, and acknowledge it when what it asks for is done. One fiber may use it at a time.
 ///
+/// The fiber that tells the store ends when the runtime is stopped. A handler that goes on under a shield then
+/// has ack_wait at most, and the message is delivered again after that.
+///
 /// Its functions throw std::logic_error once the message was acknowledged, given back or rejected;
 /// std::system_error if the store is out of reach, and then may be called again; weft::cancelled.
 template <class T>
@@ -225,7 +228,8 @@ public:
     /// \parks  at runtime_options::max_fibers until there is a place for one fiber. \throws what
     ///         weft::spawn() throws there
     [[nodiscard]] dead_letters dead() { return dead_letters(core_); }
-    /// Ends the receivers, and refuses to send.
+    /// Ends the receivers, and refuses to send. What they have pulled and not handed out goes to no other
+    /// receiver until they are destroyed.
     void close() noexcept { detail::close_work(*core_); }
 
     /// Internal: for weft's own parts.
