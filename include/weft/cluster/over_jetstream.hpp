@@ -4,12 +4,12 @@
 #include <weft/detail/requirements.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -20,6 +20,7 @@
 
 #include <weft/cluster/error.hpp>
 #include <weft/cluster/work_store.hpp>
+#include <weft/mutex.hpp>
 #include <weft/nats/client.hpp>
 #include <weft/nats/jetstream.hpp>
 
@@ -161,7 +162,7 @@ private:
             const nanoseconds least = std::chrono::milliseconds(250), none = nanoseconds::zero();
             const auto limit = std::min(to_->options.limit, std::max(wait, least));
             if (!to_->client.connected()) to_->client.flush(limit);
-            if (most > 1 && has_more_.exchange(false)) {
+            if (most > 1 && has_more(false)) {
                 // What has come is extended when this returns, so an answer that stays away may not hold it up.
                 auto all = take({.batch = most, .no_wait = true, .limit = std::min(limit, ack_wait_ / 4)});
                 if (!all.empty()) return all;
@@ -214,6 +215,11 @@ private:
                 throw std::invalid_argument(has + "retention '" + there.retention + "' and discard '" + there.discard +
                                             "': a work queue needs 'workqueue' and 'new'");
         }
+        /// \returns what it was
+        bool has_more(bool now) {
+            const std::lock_guard guard(lock_);
+            return std::exchange(has_more_, now);
+        }
         static bool says(const nats::error& e, std::string_view what) noexcept {
             return e.code() == nats::nats_errc::jetstream_error &&
                    std::string_view(e.what()).find(what) != std::string_view::npos;
@@ -221,7 +227,7 @@ private:
         std::vector<std::shared_ptr<stored_work>> take(const nats::pull_options& how) {
             std::vector<std::shared_ptr<stored_work>> all;
             for (auto& d : to_->js.pull(stream_, consumer, how)) {
-                has_more_ = d.info().pending > 0;
+                static_cast<void>(has_more(d.info().pending > 0));
                 auto what = content_of(d);
                 all.push_back(std::make_shared<work>(std::move(what), std::move(d)));
             }
@@ -246,7 +252,8 @@ private:
         std::string stream_;
         const std::chrono::nanoseconds ack_wait_;
         const std::uint64_t max_bytes_;
-        std::atomic<bool> has_more_ = false;  // a hint: what was delivered last had others behind it
+        weft::mutex lock_;
+        bool has_more_ = false;  // a hint, guarded by the lock: what was delivered last had others behind it
     };
 
     std::shared_ptr<connection> to_;
