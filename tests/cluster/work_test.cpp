@@ -599,9 +599,9 @@ TEST(work, a_dead_letter_is_stored_although_its_queue_was_made_anew) {
             auto letter = dead.receive(1).next();
             EXPECT_EQ(dead.retry(*letter), sent::stored);
             EXPECT_EQ(drained(q), std::vector{n});
-            store.make_anew("jobs");
             store.make_anew("jobs.dead");
         }
+        store.make_anew("jobs");
         q.send({7});
         q.receive(1).next().value().reject("no");
         store.make_anew("jobs");
