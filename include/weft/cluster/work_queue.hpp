@@ -208,10 +208,10 @@ public:
     /// \parks   until the store has it; while it is full, with overflow::park: it asks again after 10 ms to
     ///          one second.
     /// \throws  error: queue_full, with fail and back_off, and with drop_newest if an attempt before that had no
-    ///          answer; too_large: it or its dead letter, which has up to
-    ///          1.5 KiB more, is larger than the store takes, or it is larger than max_bytes; closed; unreachable after give_up. Its
-    ///          maybe_handled() says whether the message may be stored all the same. What the format throws.
-    ///          weft::cancelled: it may be stored, too.
+    ///          answer; too_large: it or its dead letter, which has up to 1.5 KiB more, is larger than the store
+    ///          takes, or it is larger than max_bytes; closed; unreachable after give_up. Its maybe_handled()
+    ///          says whether the message may be stored all the same. What the format throws. weft::cancelled:
+    ///          it may be stored, too.
     sent send(const T& job, work_send_options how = {}) {
         work_item item{.name = std::string(wire_name<T>::name), .version = detail::version_to_write(*core_), .bytes = {}};
         wire_format<T>::write(job, item.version, item.bytes);
