@@ -9,6 +9,7 @@ using detail::put;
 void wire_format<dead_work>::write(const dead_work& d, std::uint32_t, std::vector<std::byte>& into) {
     put(into, d.delivered);
     put(into, d.sequence);
+    put(into, d.missing);
     for (const auto* text : {&d.reason, &d.id, &d.job.name}) put(into, std::string_view(*text));
     put(into, d.job.version);
     put(into, std::span<const std::byte>(d.job.bytes));
@@ -19,6 +20,7 @@ dead_work wire_format<dead_work>::read(std::span<const std::byte> bytes, std::ui
     detail::byte_reader in(bytes);
     d.delivered = in.number<std::uint64_t>();
     d.sequence = in.number<std::uint64_t>();
+    d.missing = in.number<std::uint64_t>();
     for (auto* text : {&d.reason, &d.id, &d.job.name}) *text = in.text();
     d.job.version = in.number<std::uint32_t>();
     const auto job = in.bytes();

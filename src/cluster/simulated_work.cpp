@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <weft/cluster/error.hpp>
+
 #include "cluster/simulated_access.hpp"
 
 namespace weft::cluster {
@@ -36,8 +38,12 @@ struct simulated_queue {
         std::erase_if(ids, [&](const auto& known) { return known.second + options.duplicate_window <= now; });
         if (ids.contains(id)) return append_result::duplicate;
         const auto size = size_of(item);
-        if (messages.size() >= options.max_messages || size > options.max_bytes || bytes > options.max_bytes - size)
-            return append_result::full;
+        if (size > options.max_bytes)
+            throw error(errc::too_large,
+                        "weft: a message of " + std::to_string(size) + " bytes is larger than work_options::max_bytes, " +
+                            std::to_string(options.max_bytes),
+                        false);
+        if (messages.size() >= options.max_messages || bytes > options.max_bytes - size) return append_result::full;
         ids.emplace(id, now);
         bytes += size;
         ++last_sequence;
@@ -85,6 +91,7 @@ struct spoken {
 struct simulated_queues : simulated_access {
     std::map<std::string, simulated_queue, std::less<>> queues;
     std::vector<spoken> on_their_way;
+    std::uint64_t largest_message = no_limit;
     work_store_faults faults;
 
     /// Does what has arrived until now. Called before each look.
@@ -154,9 +161,15 @@ public:
     simulated_stored_queue(std::shared_ptr<simulated_queues> s, std::string host, std::string name)
         : state_(std::move(s)), host_(std::move(host)), name_(std::move(name)) {}
 
+    std::uint64_t largest_message() const override {
+        const std::lock_guard guard(state_->lock);
+        return state_->largest_message;
+    }
     append_result append(const work_item& item, std::string_view id) override {
         return state_->call(host_, [&](const auto&) {
             state_->listen();
+            if (simulated_queue::size_of(item) + id.size() > state_->largest_message)
+                throw error(errc::too_large, "weft: the simulated store takes no message as large as that", false);
             const auto done = mine().append(item, id);
             state_->changed.notify_all();
             return done;
@@ -191,6 +204,8 @@ public:
 
     std::shared_ptr<stored_queue> open(std::string_view name, const stored_queue_options& options) override {
         state_->call(host_, [&](const auto&) {
+            const auto found = state_->queues.find(name);
+            if (found != state_->queues.end()) require_ack_wait(name, options.ack_wait, found->second.options.ack_wait);
             state_->queues[std::string(name)].options = options;
             return 0;
         });
@@ -223,6 +238,10 @@ void simulated_work::set_faults(const work_store_faults& faults) {
     const std::lock_guard guard(state_->lock);
     state_->faults = faults;
 }
+void simulated_work::set_largest_message(std::uint64_t bytes) {
+    const std::lock_guard guard(state_->lock);
+    state_->largest_message = bytes;
+}
 void simulated_work::cut(std::string_view host) { state_->cut(host); }
 void simulated_work::heal(std::string_view host) { state_->heal(host); }
 void simulated_work::freeze(std::string_view host) { state_->freeze(host); }
@@ -242,6 +261,14 @@ void simulated_work::recover() {
         for (auto& [sequence, m] : q.messages)
             if (weft::draw(2) == 0) m.ready_at = weft::now();
     state_->changed.notify_all();
+}
+
+void simulated_work::make_anew(std::string_view queue) {
+    const std::lock_guard guard(state_->lock);
+    const auto found = state_->queues.find(queue);
+    if (found == state_->queues.end()) return;
+    found->second = {.options = found->second.options, .messages = {}, .ids = {}};
+    std::erase_if(state_->on_their_way, [&](const auto& s) { return s.queue == queue; });
 }
 
 std::size_t simulated_work::size(std::string_view queue) const {

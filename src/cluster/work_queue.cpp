@@ -1,6 +1,7 @@
 #include "cluster/work_queue.hpp"
 
 #include <algorithm>
+#include <random>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -9,7 +10,9 @@
 #include <weft/cluster/error.hpp>
 #include <weft/simulation.hpp>
 
+#include "cluster/dead_letter.hpp"
 #include "cluster/subject.hpp"
+#include "sched/simulate/simulator.hpp"
 
 namespace weft::cluster::detail {
 namespace {
@@ -20,10 +23,17 @@ using lock_type = std::unique_lock<weft::mutex>;
 
 constexpr milliseconds first_pause(10), longest_pause(1000);  // chosen: of a sender that tries again
 
+/// 128 bits by chance. weft::draw() has a state of its own for each thread, which is too small for what must be
+/// unique among all senders, so it counts in a simulation only.
 std::string new_id() {
     constexpr char digits[] = "0123456789abcdef";
+    std::random_device random;
+    const bool is_simulated = weft::detail::simulator_here() != nullptr;
     std::string id;
-    for (int i = 0; i < 32; ++i) id += digits[weft::draw(16)];
+    for (int part = 0; part < 4; ++part) {
+        std::uint32_t bits = is_simulated ? weft::draw(1u << 16) << 16 | weft::draw(1u << 16) : random();
+        for (int n = 0; n < 8; ++n, bits >>= 4) id += digits[bits & 15];
+    }
     return id;
 }
 
@@ -40,16 +50,37 @@ void check_options(const work_options& o, const wire_versions& known) {
     require_option(o.duplicate_window >= milliseconds(100), "duplicate_window is at least 100 ms");
     require_option(o.max_deliver > 0, "max_deliver is 0: nothing would be delivered");
     require_option(o.give_up > nanoseconds::zero(), "give_up is longer than zero");
+    require_option(o.duplicate_window > o.give_up && o.duplicate_window > o.ack_wait,
+                   "duplicate_window is longer than give_up and than ack_wait: what is repeated within these must be known");
     require_option(std::ranges::all_of(o.backoff, [](auto d) { return d >= nanoseconds::zero(); }),
                    "backoff has a negative time");
     require_option(o.version == 0 || (o.version >= known.oldest && o.version <= known.newest),
                    "version is none of those that WEFT_WIRE names");
 }
 
+std::string in_milliseconds(nanoseconds d) { return std::to_string(std::chrono::duration_cast<milliseconds>(d).count()) + " ms"; }
+
 }  // namespace
+}  // namespace weft::cluster::detail
+
+namespace weft::cluster {
+
+void require_ack_wait(std::string_view queue, std::chrono::nanoseconds wanted, std::chrono::nanoseconds there) {
+    if (wanted >= there) return;
+    throw std::invalid_argument("weft: work_options::ack_wait is " + detail::in_milliseconds(wanted) + ", and the queue '" +
+                                std::string(queue) + "' has " + detail::in_milliseconds(there) +
+                                ": give as much or more, since its receivers extend by what they were given");
+}
+
+}  // namespace weft::cluster
+
+namespace weft::cluster::detail {
 
 work_core::work_core(work_parts parts)
-    : has(std::move(parts)), extending_(weft::spawn({.name = "work:extend"}, [this] { keep_extending(); })) {}
+    : has(std::move(parts)),
+      extending_(weft::spawn(
+          weft::detail::never_inline(weft::detail::runtime_here("weft::cluster::work_queue"), {.name = "work:extend"}),
+          [this] { keep_extending(); })) {}
 
 void work_core::close() noexcept {
     const std::lock_guard guard(lock);
@@ -68,6 +99,18 @@ void work_core::require_open(bool maybe_stored) {
     if (is_closed) throw error(errc::closed, "weft: the work queue '" + has.name + "' was closed", maybe_stored);
 }
 
+/// A message that nobody can handle must have room as a dead letter.
+void work_core::require_room_for_letter(const work_item& item, const std::string& id) const {
+    if (!has.dead) return;
+    const auto size = item.name.size() + item.bytes.size() + id.size(), most = has.dead->largest_message();
+    if (most != no_limit && size + letter_room > most)
+        throw error(errc::too_large,
+                    "weft: a message for the work queue '" + has.name + "' has " + std::to_string(size) +
+                        " bytes, and its dead letter, which has up to " + std::to_string(letter_room) +
+                        " more, would be larger than the " + std::to_string(most) + " that the store takes",
+                    false);
+}
+
 void work_core::wait_for_room(nanoseconds limit) {
     lock_type guard(lock);
     changed.wait_for(guard, limit, [&] { return is_closed; });
@@ -75,6 +118,7 @@ void work_core::wait_for_room(nanoseconds limit) {
 
 sent work_core::send(const work_item& item, const std::string& id) {
     const auto& o = has.options;
+    require_room_for_letter(item, id);
     auto answered = weft::now();
     bool maybe_stored = false, has_backed_off = false;
     for (nanoseconds pause = first_pause;; pause = std::min<nanoseconds>(2 * pause, longest_pause)) {
@@ -96,27 +140,37 @@ sent work_core::send(const work_item& item, const std::string& id) {
             wait_for_room(pause);
             continue;
         }
-        if (o.when_full == overflow::drop_newest) return sent::dropped;
-        if (o.when_full == overflow::fail || has_backed_off)
+        // An earlier attempt without an answer may have stored it; then nobody may call it dropped.
+        if (o.when_full == overflow::drop_newest && !maybe_stored) return sent::dropped;
+        if (o.when_full == overflow::fail || o.when_full == overflow::drop_newest || has_backed_off)
             throw error(errc::queue_full, "weft: the work queue '" + has.name + "' is full", maybe_stored);
         has_backed_off = o.when_full == overflow::back_off;
         wait_for_room(has_backed_off ? weft::detail::back_off_time : pause);
     }
 }
 
-/// WORK_QUEUE-2.
+/// The next one by address; null: there is none. So no list is made, which might find no memory.
+std::shared_ptr<held_work> work_core::under_way_after(const held_work* last) {
+    const std::lock_guard guard(lock);
+    const auto next = under_way.upper_bound(last);
+    return next == under_way.end() ? nullptr : next->second;
+}
+
+/// WORK_QUEUE-2, WORK_QUEUE-4.
 void work_core::keep_extending() {
-    for (std::vector<std::shared_ptr<stored_work>> all;; all.clear()) {
-        lock_type guard(lock);
-        changed.wait(guard, [&] { return !under_way.empty(); });
-        changed.wait_for(guard, has.options.ack_wait / 3, [] { return false; });
-        for (const auto& [_, what] : under_way) all.push_back(what);
-        guard.unlock();
+    for (;;) {
+        {
+            lock_type guard(lock);
+            changed.wait(guard, [&] { return !under_way.empty(); });
+            changed.wait_for(guard, has.options.ack_wait / 3, [] { return false; });
+        }
         if (has.planted.never_extends) continue;
-        for (const auto& what : all) {
+        for (auto held = under_way_after(nullptr); held; held = under_way_after(held.get())) {
+            const std::lock_guard guard(held->word);
+            if (held->was_given_back && !has.planted.extends_what_was_given_back) continue;
             try {
-                what->extend();
-            } catch (const std::system_error&) {  // the next one may get through; else it is delivered again
+                held->work->extend();
+            } catch (const std::exception&) {  // the next one may get through; else it is delivered again
             }
         }
     }
@@ -168,9 +222,12 @@ sent send_work(work_core& core, const work_item& item, std::string id) {
     return core.send(item, id);
 }
 
-sent retry_work(work_core& to, work_under_way& dead, const work_item& job) {
+sent retry_work(work_core& to, work_under_way& dead, const dead_work& letter) {
+    dead.require_letter_of(to);  // before the message is stored
+    if (letter.missing > 0)
+        throw std::logic_error("weft: the end of this message was cut off: complete the job, set `missing` to 0, and retry it");
     // The dead letter may come again: then its message has the id of this time.
-    const auto done = to.send(job, to.has.name + ".retry." + std::to_string(dead.what().sequence));
+    const auto done = to.send(letter.job, to.has.name + ".retry." + std::to_string(dead.what().sequence) + "." + dead.what().id);
     if (done != sent::dropped) dead.ack_sure();
     return done;
 }

@@ -78,6 +78,15 @@ stream_state state_in(std::string_view text) {
     return s;
 }
 
+/// The configuration in an answer about a stream, with all that the server has in it.
+json config_in(std::string_view text) {
+    const auto answer = checked(text);
+    const auto c = answer.find("config");
+    if (c == answer.end() || !c->is_object())
+        throw error(nats_errc::protocol_error, "nats: JetStream's answer has no configuration");
+    return *c;
+}
+
 }  // namespace
 
 jetstream::jetstream(client& of, jetstream_options options)
@@ -122,6 +131,34 @@ stream_state jetstream::update_stream(const stream_config& c) {
     check_name(c.name);
     return state_in(call("STREAM.UPDATE." + c.name, spelled(c)));
 }
+stream_state jetstream::change_limits(std::string_view name, const stream_limits& to) {
+    check_name(name);
+    const auto text = call("STREAM.INFO." + std::string(name), "");
+    const auto was = config_in(text);
+    auto config = was;
+    config["max_msgs"] = to.most_messages;
+    config["max_bytes"] = to.most_bytes;
+    config["duplicate_window"] = to.duplicate_window.count();
+    if (config == was) return state_in(text);
+    return state_in(call("STREAM.UPDATE." + std::string(name), config.dump(-1, ' ', false, json::error_handler_t::replace)));
+}
+stream_config jetstream::stream_configuration(std::string_view name) {
+    check_name(name);
+    const auto c = config_in(call("STREAM.INFO." + std::string(name), ""));
+    stream_config all{.name = member<std::string>(c, "name"),
+                      .in_memory = member<std::string>(c, "storage") == "memory",
+                      .replicas = member<unsigned>(c, "num_replicas", 1),
+                      .retention = member<std::string>(c, "retention"),
+                      .discard = member<std::string>(c, "discard"),
+                      .most_messages = member<std::int64_t>(c, "max_msgs", -1),
+                      .most_bytes = member<std::int64_t>(c, "max_bytes", -1),
+                      .most_age = std::chrono::nanoseconds(member<std::int64_t>(c, "max_age")),
+                      .duplicate_window = std::chrono::nanoseconds(member<std::int64_t>(c, "duplicate_window"))};
+    if (const auto subjects = c.find("subjects"); subjects != c.end() && subjects->is_array())
+        for (const auto& s : *subjects)
+            if (s.is_string()) all.subjects.push_back(s.get<std::string>());
+    return all;
+}
 stream_state jetstream::stream_info(std::string_view name) {
     check_name(name);
     return state_in(call("STREAM.INFO." + std::string(name), ""));
@@ -140,6 +177,21 @@ void jetstream::add_consumer(std::string_view stream, const consumer_config& c) 
     const json all{{"stream_name", stream}, {"config", config}};
     checked(call("CONSUMER.DURABLE.CREATE." + std::string(stream) + "." + c.name,
                  all.dump(-1, ' ', false, json::error_handler_t::replace)));
+}
+std::optional<consumer_config> jetstream::consumer_configuration(std::string_view stream, std::string_view name) {
+    check_name(stream);
+    check_name(name);
+    const auto text = call("CONSUMER.INFO." + std::string(stream) + "." + std::string(name), "");
+    constexpr std::int64_t consumer_not_found = 10014;
+    const auto answer = parse_object(text, "an answer of JetStream");
+    if (const auto failed = answer.find("error"); failed != answer.end() && failed->is_object())
+        if (member<std::int64_t>(*failed, "err_code") == consumer_not_found) return std::nullopt;
+    const auto c = config_in(text);
+    return consumer_config{.name = member<std::string>(c, "durable_name"),
+                           .filter = member<std::string>(c, "filter_subject"),
+                           .ack_wait = std::chrono::nanoseconds(member<std::int64_t>(c, "ack_wait")),
+                           .most_deliveries = member<std::int64_t>(c, "max_deliver", -1),
+                           .most_unacknowledged = member<std::int64_t>(c, "max_ack_pending", -1)};
 }
 void jetstream::delete_consumer(std::string_view stream, std::string_view name) {
     check_name(stream);
@@ -163,7 +215,7 @@ std::vector<delivery> jetstream::pull(std::string_view stream, std::string_view 
                      {.reply = inbox});
     std::vector<delivery> all;
     // The server says when the time is over; the limit is for one that has gone.
-    const auto until = std::chrono::steady_clock::now() + expires + options_.limit;
+    const auto until = std::chrono::steady_clock::now() + expires + how.limit.value_or(options_.limit);
     while (all.size() < how.batch) {
         message m;
         if (answers.receive_until(m, until) != channel_op::done) break;

@@ -70,10 +70,15 @@ TEST(work, is_handled_and_gone) {
     });
 }
 
+template <class Q>
+concept can_receive = requires(Q&& q) { std::forward<Q>(q).receive(1); };
+static_assert(can_receive<work_queue<job>&> && can_receive<weft::cluster::dead_letters&>);
+static_assert(!can_receive<work_queue<job>> && !can_receive<weft::cluster::dead_letters>, "it closes before the first message");
+
 TEST(work, is_stored_once_for_an_id_within_the_window) {
     weft::explore(10, [] {
         simulated_work store(slow);
-        work_queue<job> q(store.at("a"), "jobs", {.duplicate_window = 10s});
+        work_queue<job> q(store.at("a"), "jobs", {.ack_wait = 5s, .duplicate_window = 10s, .give_up = 5s});
         EXPECT_EQ(q.send({1}, {.id = "x"}), sent::stored);
         EXPECT_EQ(q.send({2}, {.id = "x"}), sent::duplicate);
         EXPECT_EQ(q.send({3}), sent::stored);
@@ -148,6 +153,81 @@ TEST(work, a_receiver_that_does_not_extend_is_found) {
     EXPECT_TRUE(weft::find_failure(20, [] { a_slow_job_is_not_doubled({.never_extends = true}); }));
 }
 
+namespace {
+
+/// A store with three messages, where extensions and returns take a second each. It tells if one follows a return.
+class slow_store final : public weft::cluster::work_store, public weft::cluster::stored_queue {
+public:
+    std::shared_ptr<stored_queue> open(std::string_view, const weft::cluster::stored_queue_options&) override {
+        return std::shared_ptr<stored_queue>(std::shared_ptr<void>(), this);
+    }
+    weft::cluster::append_result append(const weft::cluster::work_item&, std::string_view) override { return {}; }
+    std::vector<std::shared_ptr<weft::cluster::stored_work>> pull(std::size_t most, std::chrono::nanoseconds limit) override {
+        std::vector<std::shared_ptr<weft::cluster::stored_work>> all;
+        for (; all.size() < most && pulled < 3; ++pulled)
+            all.push_back(std::make_shared<message>(
+                *this, weft::cluster::stored_work::content{
+                           .item = {"works.job", 1, {}}, .id = std::to_string(pulled), .sequence = pulled + 1, .delivered = 1}));
+        if (all.empty()) weft::this_fiber::sleep_for(limit);
+        return all;
+    }
+
+    bool extension_follows_return = false;
+    std::size_t extensions = 0;
+
+private:
+    class message final : public weft::cluster::stored_work {
+    public:
+        message(slow_store& of, content what) : stored_work(std::move(what)), of_(of) {}
+        void ack() override {}
+        void ack_sure() override {}
+        void give_back(std::chrono::nanoseconds) override {
+            weft::this_fiber::sleep_for(1s);
+            is_back_ = true;
+        }
+        void extend() override {
+            ++of_.extensions;
+            weft::this_fiber::sleep_for(1s);
+            if (is_back_) of_.extension_follows_return = true;
+        }
+        void terminate() override {}
+
+    private:
+        slow_store& of_;
+        bool is_back_ = false;
+    };
+    std::size_t pulled = 0;
+};
+
+bool an_extension_follows_a_return(const weft::cluster::detail::work_faults& planted) {
+    slow_store store;
+    auto core = weft::cluster::detail::open_work(
+        std::shared_ptr<weft::cluster::work_store>(std::shared_ptr<void>(), &store), "jobs", {.ack_wait = 3s},
+        {weft::cluster::wire_name<job>::name, weft::cluster::wire_name<job>::versions}, planted);
+    {
+        auto from = weft::cluster::detail::receive_work(core, 3);
+        std::vector<weft::cluster::detail::work_under_way> held;
+        for (int n = 0; n < 3; ++n) held.push_back(weft::cluster::detail::take_work(from, weft::detail::never).value());
+        weft::with_scope([&](weft::scope& s) {
+            weft::this_fiber::sleep_for(1100ms);
+            for (auto& h : held) s.spawn([&h] { h.give_back(1min); });
+        });
+        EXPECT_GE(store.extensions, 1u);
+    }
+    weft::this_fiber::sleep_for(5s);
+    return store.extension_follows_return;
+}
+
+}  // namespace
+
+TEST(work, that_was_given_back_is_not_extended) {
+    weft::explore(20, [] { EXPECT_FALSE(an_extension_follows_a_return({})); });
+}
+
+TEST(work, an_extension_of_what_was_given_back_is_found) {
+    weft::explore(5, [] { EXPECT_TRUE(an_extension_follows_a_return({.extends_what_was_given_back = true})); });
+}
+
 TEST(work, has_no_more_under_way_than_was_asked_for) {
     weft::explore(20, [] {
         simulated_work store(slow);
@@ -177,10 +257,26 @@ TEST(work, that_waits_for_its_turn_goes_to_others_when_its_receiver_ends) {
         {
             auto from = q.receive(4);
             from.next().value().ack();
+            from.next().value().ack();  // the third one was pulled with it
         }
         const auto began = weft::now();
-        EXPECT_EQ(drained(q).size(), 3u);
+        EXPECT_EQ(drained(q).size(), 2u);
         EXPECT_LT(weft::now() - began, 5s);
+    });
+}
+
+TEST(work, that_no_handler_has_seen_is_no_dead_letter) {
+    weft::explore(20, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs", {.max_deliver = 1, .backoff = {}});
+        for (int n = 0; n < 6; ++n) q.send({n});
+        for (int n = 0; n < 6; ++n) {
+            auto from = q.receive(4);
+            auto d = from.next().value();
+            weft::this_fiber::sleep_for(1s);
+            d.ack_sure();
+        }
+        EXPECT_EQ(store.size("jobs.dead"), 0u);
     });
 }
 
@@ -292,8 +388,48 @@ TEST(work, a_full_queue_does_what_was_chosen) {
         EXPECT_GE(weft::now() - began, 20s);
         later.join();
         EXPECT_THROW(with(weft::overflow::drop_oldest), std::invalid_argument);
-        work_queue<job> small(store.at("a"), "small", {.max_bytes = 4, .when_full = weft::overflow::fail});
+        work_queue<job> small(store.at("a"), "small", {.max_bytes = 20, .when_full = weft::overflow::fail});
+        small.send({1});
         EXPECT_EQ(failure_of([&] { small.send({1}); }), errc::queue_full);
+        work_queue<job> smaller(store.at("a"), "smaller", {.max_bytes = 4});
+        EXPECT_EQ(failure_of([&] { smaller.send({1}); }), errc::too_large);  // and does not park
+    });
+}
+
+TEST(work, a_queue_waits_for_a_place_and_never_runs_its_fiber_inline) {
+    weft::explore(5,
+                  [] {
+                      simulated_work store(slow);
+                      auto other = weft::spawn([] { weft::this_fiber::sleep_for(1s); });
+                      const auto began = weft::now();
+                      work_queue<job> q(store.at("a"), "jobs");
+                      EXPECT_GE(weft::now() - began, 900ms);
+                      q.send({1});
+                      EXPECT_EQ(drained(q), std::vector{1});
+                      other.join();
+                  },
+                  {.runtime = {.max_fibers = 2, .at_limit = weft::at_limit::run_inline}});
+}
+
+TEST(work, that_may_be_stored_is_never_called_dropped) {
+    weft::explore(10, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs", {.max_messages = 1, .when_full = weft::overflow::drop_newest});
+        q.send({1});
+        store.lose_leader();
+        auto later = weft::spawn([&] {
+            weft::this_fiber::sleep_for(1s);
+            store.recover();
+        });
+        try {
+            q.send({2});
+            ADD_FAILURE();
+        } catch (const weft::cluster::error& e) {
+            EXPECT_EQ(e.code(), errc::queue_full);
+            EXPECT_TRUE(e.maybe_handled());
+        }
+        later.join();
+        EXPECT_EQ(q.send({3}), sent::dropped);
     });
 }
 
@@ -315,9 +451,29 @@ TEST(work, options_that_cannot_be_are_named) {
         EXPECT_THAT(said({.ack_wait = 1ms}), HasSubstr("work_options::ack_wait"));
         EXPECT_THAT(said({.max_deliver = 0}), HasSubstr("work_options::max_deliver"));
         EXPECT_THAT(said({.backoff = {-1s}}), HasSubstr("work_options::backoff"));
+        EXPECT_THAT(said({.duplicate_window = 30s}), HasSubstr("work_options::duplicate_window"));
+        EXPECT_THAT(said({.ack_wait = 3min}), HasSubstr("longer than give_up and than ack_wait"));
+        EXPECT_THAT(said({.give_up = 2min}), HasSubstr("longer than give_up and than ack_wait"));
         EXPECT_THAT(said({.give_up = 0s}), HasSubstr("work_options::give_up"));
         EXPECT_THAT(said({}, "jobs.dead"), HasSubstr("jobs.dead"));
         EXPECT_THROW(work_queue<job>(nullptr, "jobs"), std::invalid_argument);
+    });
+}
+
+TEST(work, nobody_makes_ack_wait_shorter_for_others) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        const auto open = [&](std::chrono::nanoseconds ack_wait) {
+            work_queue<job>(store.at("a"), "jobs", {.ack_wait = ack_wait});
+        };
+        open(10s);
+        open(20s);
+        try {
+            open(10s);
+            ADD_FAILURE();
+        } catch (const std::invalid_argument& e) {
+            EXPECT_THAT(e.what(), HasSubstr("ack_wait is 10000 ms, and the queue 'jobs' has 20000 ms"));
+        }
     });
 }
 
@@ -372,6 +528,41 @@ TEST(work, that_nobody_can_handle_is_a_dead_letter_with_a_reason) {
     });
 }
 
+TEST(work, a_job_needs_room_for_its_dead_letter) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        store.set_largest_message(4000);
+        work_queue<works::broken> q(store.at("a"), "jobs");
+        EXPECT_EQ(failure_of([&] { q.send({std::string(3000, 'x')}); }), errc::too_large);
+        q.send({std::string(2000, 'x')}, {.id = std::string(300, 'i')});
+        q.receive(1).next().value().reject(std::string(5000, 'r'));
+        auto dead = q.dead();
+        auto d = dead.receive(1).next().value();
+        EXPECT_EQ(d->reason, std::string(1024, 'r') + "...");
+        EXPECT_EQ(d->missing, 0u);
+        EXPECT_EQ(dead.retry(d), sent::stored);
+    });
+}
+
+TEST(work, a_dead_letter_that_is_too_large_is_cut_and_says_so) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        const std::string text(10000, 'x');
+        work_queue<works::broken>(store.at("a"), "jobs").send({text}, {.id = std::string(3000, 'i')});
+        store.set_largest_message(6000);
+        work_queue<job> q(store.at("a"), "jobs");
+        EXPECT_FALSE(q.receive(1).next_for(1min));
+        EXPECT_EQ(store.size("jobs"), 0u);
+        auto dead = q.dead();
+        auto d = dead.receive(1).next_for(1min).value();
+        EXPECT_THAT(d->reason, testing::AllOf(HasSubstr("it cannot be read"), HasSubstr("is cut off")));
+        EXPECT_GT(d->job.bytes.size() + d->missing, 10000u);
+        EXPECT_GT(d->job.bytes.size(), 2000u);
+        EXPECT_THROW(dead.retry(d), std::logic_error);
+        d.ack_sure();
+    });
+}
+
 TEST(work, that_is_put_back_twice_is_stored_once) {
     weft::explore(20, [] {
         simulated_work store(slow);
@@ -383,9 +574,71 @@ TEST(work, that_is_put_back_twice_is_stored_once) {
         store.set_faults({.lose_answer_one_in = 1});
         EXPECT_EQ(failure_of([&] { dead.retry(*letter); }), errc::unreachable);
         store.set_faults(slow);
+        work_queue<job> other(store.at("a"), "other");
+        auto others = other.dead();
+        EXPECT_THROW(others.retry(*letter), std::invalid_argument);
+        EXPECT_EQ(store.size("other"), 0u);
         EXPECT_EQ(dead.retry(*letter), sent::duplicate);
         EXPECT_EQ(store.size("jobs.dead"), 0u);
         EXPECT_EQ(drained(q), std::vector{1});
+        weft::this_fiber::sleep_for(5min);  // the id of the first time is forgotten
+        EXPECT_THROW(dead.retry(*letter), std::logic_error);
+        EXPECT_EQ(store.size("jobs"), 0u);
+    });
+}
+
+TEST(work, a_dead_letter_is_stored_although_its_queue_was_made_anew) {
+    weft::explore(10, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs");
+        auto dead = q.dead();
+        for (int n = 0; n < 2; ++n) {
+            q.send({n});
+            q.receive(1).next().value().reject("no");
+            EXPECT_EQ(store.size("jobs.dead"), 1u);
+            auto letter = dead.receive(1).next();
+            EXPECT_EQ(dead.retry(*letter), sent::stored);
+            EXPECT_EQ(drained(q), std::vector{n});
+            store.make_anew("jobs.dead");
+        }
+        store.make_anew("jobs");
+        q.send({7});
+        q.receive(1).next().value().reject("no");
+        store.make_anew("jobs");
+        q.send({8});
+        q.receive(1).next().value().reject("no");
+        EXPECT_EQ(store.size("jobs.dead"), 2u);
+    });
+}
+
+TEST(work, a_receiver_without_time_takes_what_there_is) {
+    weft::explore(10, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs");
+        auto from = q.receive(2);
+        const auto began = weft::now();
+        EXPECT_FALSE(from.next_for(0s));
+        q.send({1});
+        auto d = from.next_for(0s);
+        ASSERT_TRUE(d);
+        EXPECT_EQ((*d)->n, 1);
+        EXPECT_LT(weft::now() - began, 100ms);
+    });
+}
+
+TEST(work, that_was_not_read_for_want_of_memory_is_no_dead_letter) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        works::greedy::reads = 0;
+        work_queue<works::greedy> q(store.at("a"), "jobs");
+        q.send({1});
+        auto from = q.receive(1);
+        EXPECT_THROW((void)from.next(), std::bad_alloc);
+        auto d = from.next_for(5s);
+        ASSERT_TRUE(d);
+        EXPECT_EQ((*d)->n, 2);
+        EXPECT_EQ(d->delivered(), 2u);
+        EXPECT_EQ(store.size("jobs.dead"), 0u);
     });
 }
 
@@ -398,7 +651,8 @@ TEST(work, can_be_written_for_receivers_of_an_earlier_release) {
         work_queue<job>(store.at("a"), "jobs").send({2});
         auto from = old.receive(1);
         while (auto d = from.next_for(5s)) d->ack();
-        EXPECT_THAT(old.dead().receive(1).next().value()->reason, HasSubstr("its version is 2"));
+        auto dead = old.dead();
+        EXPECT_THAT(dead.receive(1).next().value()->reason, HasSubstr("its version is 2"));
     });
 }
 

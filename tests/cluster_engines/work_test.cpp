@@ -105,6 +105,52 @@ TEST(engines, work_is_in_jetstream) {
     });
 }
 
+TEST(engines, a_queue_that_is_opened_again_keeps_what_an_administrator_has_set) {
+    weft::test::nats_server server(config, WEFT_NEW_NATS_SERVER);
+    server.start();
+    weft::run([&] {
+        const auto store = store_at(server);
+        work_queue<job>(store, "jobs").send({1});
+        weft::nats::client c({.servers = {server.url()}});
+        weft::nats::jetstream js(c);
+        js.update_stream(
+            {.name = "w~test~q~jobs", .subjects = {"w.test.q.jobs"}, .retention = "workqueue", .discard = "new", .most_age = 1h});
+        work_queue<job> q(store, "jobs", {.max_messages = 7});
+        const auto kept = js.stream_configuration("w~test~q~jobs");
+        EXPECT_EQ(kept.most_age, 1h);
+        EXPECT_EQ(kept.most_messages, 7);
+        EXPECT_EQ(js.stream_info("w~test~q~jobs").messages, 1u);
+        const auto three = std::make_shared<jetstream_work>(
+            weft::nats::client_options{.servers = {server.url()}},
+            weft::cluster::jetstream_work_options{.cluster = "test", .replicas = 3, .limit = 2s});
+        EXPECT_THAT([&] { work_queue<job>(three, "jobs"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("has 1 replicas")));
+        EXPECT_THAT([&] { work_queue<job>(store, "jobs", {.ack_wait = 1s}); },
+                    ThrowsMessage<std::invalid_argument>(HasSubstr("ack_wait is 1000 ms")));
+        {
+            work_queue<job> away(store, "away");
+            auto from = away.receive(4);
+            server.kill();
+            const auto began = weft::now();
+            EXPECT_FALSE(from.next_for(100ms));
+            EXPECT_LT(weft::now() - began, 1500ms);  // jetstream_work_options::limit is 2 s
+            server.start();
+            away.send({1});
+            EXPECT_TRUE(from.next_for(10s));
+            away.send({2});
+            EXPECT_TRUE(from.next_for(0s));
+        }
+        work_queue<works::broken> small(store, "small", {.max_bytes = 1000});
+        for (std::size_t size = 700; size < 1000; ++size) try {  // none of them parks
+                small.send({std::string(size, 'x')}, {.id = std::to_string(size)});
+                small.receive(1).next().value().ack_sure();
+            } catch (const weft::cluster::error& e) {
+                EXPECT_EQ(e.code(), weft::cluster::errc::too_large);
+            }
+        js.add_stream({.name = "w~test~q~other", .subjects = {"w.test.q.other"}});
+        EXPECT_THAT([&] { work_queue<job>(store, "other"); }, ThrowsMessage<std::invalid_argument>(HasSubstr("'limits'")));
+    });
+}
+
 namespace {
 
 /// Two senders and three receivers, which lose some deliveries.

@@ -86,6 +86,13 @@ TEST(nats_jetstream, streams_publish_and_pull) {
         EXPECT_THROW(js.publish("other", ""), nats::no_responders);
         EXPECT_EQ(js.stream_info("S").messages, 2u);
         EXPECT_EQ(js.update_stream({.name = "S", .subjects = {"s.*", "t"}}).messages, 2u);
+        EXPECT_EQ(js.change_limits("S", {.most_messages = 50, .most_bytes = 9999, .duplicate_window = 1min}).messages, 2u);
+        const auto config = js.stream_configuration("S");
+        EXPECT_EQ(config.subjects, (std::vector<std::string>{"s.*", "t"}));
+        EXPECT_EQ(config.most_messages, 50);
+        EXPECT_EQ(config.most_bytes, 9999);
+        EXPECT_EQ(config.duplicate_window, 1min);
+        EXPECT_EQ(config.replicas, 1u);
         EXPECT_THAT([&] { js.stream_info("none"); }, ThrowsMessage<nats::error>(HasSubstr("stream not found")));
 
         js.add_consumer("S", {.name = "c", .ack_wait = 1s});

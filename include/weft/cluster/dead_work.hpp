@@ -16,11 +16,13 @@ namespace weft::cluster {
 
 /// What the queue NAME.dead has: the message as it was, and why it is there.
 struct dead_work {
-    std::string reason;           ///< in words
+    std::string reason;           ///< in words; a long one is cut
     std::uint64_t delivered = 0;  ///< how many times it was delivered
     std::uint64_t sequence = 0;   ///< of the queue that it is from
     std::string id;               ///< as it was sent with
     work_item job;                ///< in the bytes that were sent
+    /// How many bytes of the job were cut off at its end, since the letter was too large for its queue.
+    std::uint64_t missing = 0;
 };
 
 template <>

@@ -22,12 +22,15 @@ struct work_options {
     /// what was stored is lost by nobody's choice.
     overflow when_full = overflow::park;
     /// A message is delivered again if nothing is heard of its receiver for so long; at least 100 ms.
-    /// While its delivery lives, its receiver says so every third of that.
+    /// While its delivery lives, its receiver says so every third of that. It can be made longer; a shorter one
+    /// than the queue has is refused, since receivers that have it open would be too late.
     std::chrono::nanoseconds ack_wait = std::chrono::seconds(30);
-    /// For how long the store knows the ids of messages.
+    /// For how long the store knows the ids of messages. It is longer than give_up, within which send() repeats,
+    /// and than ack_wait, after which a message comes again whose dead letter was stored.
     std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);
     /// A message that was delivered so many times, and never acknowledged, is a dead letter when it comes
-    /// again; at least 1.
+    /// again; at least 1. The store counts, also what was pulled ahead by a receiver that ended before it
+    /// handed it out.
     std::uint64_t max_deliver = 5;
     /// How long a message waits that is given back: the first time, the second time, and so on; the last
     /// one counts from there on. Empty: it does not wait.
@@ -49,7 +52,7 @@ struct work_send_options {
 enum class sent {
     stored,
     duplicate,  ///< one with its id was stored before
-    dropped,    ///< the queue was full, with overflow::drop_newest
+    dropped,    ///< the queue was full, with overflow::drop_newest, and the message is not stored
 };
 
 }  // namespace weft::cluster

@@ -24,7 +24,8 @@ struct work_item {
     std::vector<std::byte> bytes;
 };
 
-/// A queue as its store keeps it. The last that opens a queue decides these.
+/// A queue as its store keeps it. The last that opens a queue decides these, except that nobody makes ack_wait
+/// shorter.
 struct stored_queue_options {
     std::uint64_t max_messages = no_limit;  ///< those that are under way count, too
     std::uint64_t max_bytes = no_limit;
@@ -73,18 +74,26 @@ enum class append_result {
     full,       ///< not stored
 };
 
+/// For stores: who has the queue open extends by the ack_wait that it has given, and would be too late for a
+/// shorter one.
+/// \throws std::invalid_argument if the queue has a longer ack_wait than is wanted
+WEFT_EXPORT void require_ack_wait(std::string_view queue, std::chrono::nanoseconds wanted, std::chrono::nanoseconds there);
+
 /// A queue of a store. All fibers may use it at once.
 class WEFT_EXPORT stored_queue {
 public:
     virtual ~stored_queue() = default;
+    /// \returns how large a message may be that append() takes: its name, its id and its bytes together. The
+    ///          store may change it.
+    [[nodiscard]] virtual std::uint64_t largest_message() const { return no_limit; }
     /// Stores a message.
     /// \parks   until the store has it.
-    /// \throws  cluster::error if the message can never be stored; std::system_error if it may be stored, or
-    ///          not: append it again, with the same id; weft::cancelled, likewise.
+    /// \throws  cluster::error if the message can never be stored, too_large for one; std::system_error if it
+    ///          may be stored, or not: append it again, with the same id; weft::cancelled, likewise.
     virtual append_result append(const work_item&, std::string_view id) = 0;
     /// Takes messages that are not under way.
-    /// \returns at most so many; as soon as there is one, or none after `limit`.
-    /// \parks   until then.
+    /// \returns at most so many; as soon as there is one, or none after `limit`; with 0 s what there is now.
+    /// \parks   until then, and for the store's answer.
     /// \throws  std::system_error, weft::cancelled: messages may be under way then, which come again after
     ///          ack_wait.
     virtual std::vector<std::shared_ptr<stored_work>> pull(std::size_t most, std::chrono::nanoseconds limit) = 0;
@@ -98,7 +107,8 @@ public:
     virtual ~work_store() = default;
     /// Makes the queue if there is none, and changes its options if there is one.
     /// \param name  letters, digits, '-' and '_', at most 64, and perhaps ".dead"
-    /// \parks   until the store answers. \throws std::system_error; weft::cancelled.
+    /// \parks   until the store answers.
+    /// \throws  std::invalid_argument by require_ack_wait(); std::system_error; weft::cancelled.
     [[nodiscard]] virtual std::shared_ptr<stored_queue> open(std::string_view name, const stored_queue_options&) = 0;
 };
 

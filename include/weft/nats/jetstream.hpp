@@ -33,6 +33,13 @@ struct stream_config {
     std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);
 };
 
+/// What change_limits() changes of a stream.
+struct stream_limits {
+    std::int64_t most_messages = -1;  ///< -1: no limit
+    std::int64_t most_bytes = -1;
+    std::chrono::nanoseconds duplicate_window = std::chrono::minutes(2);
+};
+
 struct stream_state {
     std::string name;
     std::uint64_t messages = 0, bytes = 0, first_sequence = 0, last_sequence = 0;
@@ -96,6 +103,9 @@ struct pull_options {
     std::size_t batch = 1;
     std::chrono::nanoseconds expires = std::chrono::seconds(5);
     bool no_wait = false;  ///< take what there is now; `expires` does not count
+    /// How long the server's answer is awaited after `expires`; empty: jetstream_options::limit. What it
+    /// sends after that goes to nobody, and counts as delivered.
+    std::optional<std::chrono::nanoseconds> limit = {};
 };
 
 /// JetStream of the server that a client is connected to. The client must stay as long.
@@ -111,10 +121,16 @@ public:
 
     stream_state add_stream(const stream_config&);
     stream_state update_stream(const stream_config&);
+    /// Changes these alone, and only if they are others; what an administrator has set besides stays.
+    stream_state change_limits(std::string_view name, const stream_limits&);
     stream_state stream_info(std::string_view name);
+    /// \returns how the stream is configured, in what stream_config has.
+    stream_config stream_configuration(std::string_view name);
     void delete_stream(std::string_view name);
     /// Makes a durable pull consumer, or changes the one of that name.
     void add_consumer(std::string_view stream, const consumer_config&);
+    /// \returns the consumer of that name, in what consumer_config has; empty if there is none.
+    std::optional<consumer_config> consumer_configuration(std::string_view stream, std::string_view name);
     void delete_consumer(std::string_view stream, std::string_view name);
 
     /// Asks for the next messages. \returns  up to `batch` of them; fewer after `expires`, or with no_wait.

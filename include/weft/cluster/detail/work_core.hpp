@@ -15,9 +15,14 @@
 #include <weft/detail/clock.hpp>
 #include <weft/detail/export.hpp>
 
+namespace weft::cluster {
+struct dead_work;
+}
+
 namespace weft::cluster::detail {
 
 class work_core;
+struct held_work;
 struct work_receiving;
 
 /// What a queue has: the name and the versions of its type.
@@ -30,13 +35,15 @@ struct work_type {
 /// a time.
 class WEFT_EXPORT work_under_way {
 public:
-    work_under_way(std::shared_ptr<work_receiving> from, std::shared_ptr<stored_work> what) noexcept;
+    work_under_way(std::shared_ptr<work_receiving> from, std::shared_ptr<held_work> what) noexcept;
     work_under_way(work_under_way&&) noexcept;
     work_under_way& operator=(work_under_way&&) noexcept;
     ~work_under_way();
 
-    [[nodiscard]] const stored_work::content& what() const noexcept { return what_->what(); }
+    [[nodiscard]] const stored_work::content& what() const noexcept;
     [[nodiscard]] bool settled() const noexcept { return !from_; }
+    /// \throws std::logic_error if it is settled; std::invalid_argument if it is of another queue
+    void require_letter_of(const work_core&) const;
     void ack();
     void ack_sure();
     void give_back(std::optional<std::chrono::nanoseconds> delay);
@@ -50,7 +57,7 @@ private:
     void leave() noexcept;
 
     std::shared_ptr<work_receiving> from_;  // null: it is settled, or moved away
-    std::shared_ptr<stored_work> what_;
+    std::shared_ptr<held_work> what_;
 };
 
 WEFT_EXPORT std::shared_ptr<work_core> open_work(const std::shared_ptr<work_store>&, std::string_view name, const work_options&,
@@ -61,7 +68,7 @@ WEFT_EXPORT void close_work(work_core&) noexcept;
 WEFT_EXPORT std::uint32_t version_to_write(const work_core&) noexcept;
 WEFT_EXPORT sent send_work(work_core&, const work_item&, std::string id);
 /// Puts a dead letter back to where it is from.
-WEFT_EXPORT sent retry_work(work_core& to, work_under_way& dead, const work_item& job);
+WEFT_EXPORT sent retry_work(work_core& to, work_under_way& dead, const dead_work&);
 
 WEFT_EXPORT std::shared_ptr<work_receiving> receive_work(std::shared_ptr<work_core>, std::size_t most);
 /// The next message whose name and version are good, and which was not delivered too often.
