@@ -238,13 +238,15 @@ void node_core::close() noexcept {
         }
     } catch (...) {   // it was stopped
     }
-    // Messages that are held back have a way to their asker, which holds this node.
+    // Messages that are held back have a way to their asker, which holds the contact and this node.
     std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<contact>> left;
+    std::vector<std::map<std::uint64_t, std::shared_ptr<inbound>>> held_back;
     std::deque<std::function<void()>> never_started;
     std::vector<std::shared_ptr<contact>> never_flushed;
     {
         const lock guard(lock_);
         left.swap(contacts_);
+        for (const auto& [_, c] : left) held_back.push_back(std::exchange(c->inbound_of, {}));
         never_started.swap(to_start_);
         never_flushed.swap(with_link_ends_);
     }

@@ -133,7 +133,8 @@ void membership::renew() {
     if (!left) return fence(lease);
     const lock held(lock_);
     // MEMBERSHIP-2; guard() fences a node whose answer came too late.
-    if (!is_member(lease) || options_.store->clock() >= valid_until_) return;
+    const bool is_late = options_.store->clock() >= valid_until_ && !options_.counts_from_answer;
+    if (!is_member(lease) || is_late) return;
     valid_until_ = std::max(valid_until_, asked_at + *left - margin());
     changed_.notify_all();
 }

@@ -280,8 +280,7 @@ TEST(node, starts_its_fibers_when_there_is_a_place) {
             const auto ann = weft::spawn_actor<bank::account>({.name = "ann"}, 1);
             std::vector<weft::fiber<void>> others;
             weft::event end;
-            while (rt.stats().fibers < 20)
-                others.push_back(weft::spawn({.name = "other"}, [&] { end.wait(); }));
+            while (rt.stats().fibers < 20) others.push_back(weft::spawn({.name = "other"}, [&] { end.wait(); }));
             const auto at_home = a.expose(ann);
             a.join_group("g", at_home);
             EXPECT_EQ(at_home.ask(bank::balance{}, 10s), 1);
@@ -291,6 +290,28 @@ TEST(node, starts_its_fibers_when_there_is_a_place) {
             EXPECT_EQ(a.group<bank::account>("g").ask(bank::balance{}, 10s), 1);
         });
     }
+}
+
+TEST(node, leaves_nothing_behind_when_it_is_closed_with_messages_held_back) {
+    simulated([] {
+        simulated_transport words;
+        std::weak_ptr<node_core> left;
+        weft::with_scope([&](weft::scope& s) {
+            node a({.name = "a", .cluster = "bank", .words = words.at("a")});
+            node b({.name = "b", .cluster = "bank", .words = words.at("b")});
+            left = weft::cluster::detail::core_of(b);
+            const auto ann = weft::spawn_actor<bank::account>({.name = "ann", .mailbox = 1}, 100);
+            b.expose(ann);
+            const auto far = a.find<bank::account>("b", "ann", 1s);
+            far.send(bank::wait_for{600'000});
+            for (int i = 0; i < 10; ++i) s.spawn([far] { EXPECT_THROW(far.ask(bank::balance{}, 1h), weft::cluster::error); });
+            weft::this_fiber::sleep_for(1s);
+            b.close();
+            ann.kill();
+            weft::this_fiber::sleep_for(1s);
+        });
+        EXPECT_TRUE(left.expired());
+    });
 }
 
 TEST(node, may_be_moved_from) {
