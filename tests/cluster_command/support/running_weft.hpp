@@ -79,7 +79,7 @@ private:
 };
 
 /// Whether it becomes true within the limit.
-inline bool becomes_true(const std::function<bool()>& f, std::chrono::seconds limit = std::chrono::seconds(30)) {
+inline bool becomes_true(const std::function<bool()>& f, std::chrono::seconds limit = std::chrono::seconds(90)) {
     for (const auto until = std::chrono::steady_clock::now() + limit; std::chrono::steady_clock::now() < until;) {
         if (f()) return true;
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
