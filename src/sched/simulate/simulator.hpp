@@ -26,6 +26,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/simulation.hpp>
 
 #include "base/atomic.hpp"
@@ -139,6 +140,6 @@ private:
 
 /// \returns the simulator of the calling fiber's runtime; null if that is not simulated, or the
 /// caller is not a fiber.
-simulator* simulator_here() noexcept;
+WEFT_EXPORT simulator* simulator_here() noexcept;
 
 }  // namespace weft::detail
