@@ -126,7 +126,8 @@ TEST_P(ws_cold, every_end_is_told_once) {
         asked.send("close");
         EXPECT_FALSE(asked.receive());
         EXPECT_EQ(asked.peer_ending().code, 4000);
-        EXPECT_TRUE(eventually_here([&] { return room.closed == 3; }));
+        // The failure is told after the end.
+        EXPECT_TRUE(eventually_here([&] { return room.closed == 3 && room.errors == 1; }));
         EXPECT_EQ(room.errors, 1);
     });
 }
