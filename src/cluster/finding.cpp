@@ -1,7 +1,7 @@
 // finding.cpp - references to actors by their names, and what the transport could not deliver.
 //
-//  request  subject w.CLUSTER.f.NODE, reply w.CLUSTER.r.ASKER.INCARNATION.fID (so have all requests): the actor's name, then the
-//           numbers of the messages it must take
+//  request  subject w.CLUSTER.f.NODE, reply w.CLUSTER.r.ASKER.INCARNATION.fID: the actor's name, then the
+//           numbers of the messages it must take. Requests to groups have such a reply, too.
 //  answer   to that reply: errc(1; 0: found) incarnation(8) serial(8)
 #include <weft/deadline.hpp>
 #include <weft/simulation.hpp>

@@ -36,7 +36,8 @@ const node_options& checked(const node_options& o) {
     return o;
 }
 
-/// At max_fibers such a fiber waits for a place: its starter cannot run it, since it runs as long as the node.
+/// At max_fibers such a fiber waits for a place. Its starter must not run it inline, since it runs as long as
+/// the node.
 weft::attributes own_fiber() {
     return weft::detail::never_inline(weft::detail::runtime_here("weft::cluster::node"), {.name = "cluster node"});
 }

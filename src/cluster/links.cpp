@@ -7,7 +7,7 @@ namespace weft::cluster::detail {
 namespace {
 
 constexpr std::size_t most_links = 16384;  // chosen: that one other node can make
-constexpr std::size_t longest_actor_name = 256;  // chosen: of an actor, in a link
+constexpr std::size_t longest_actor_name = 256;  // chosen: in bytes, in a link
 
 exit_reason failed_with(errc why, std::string_view text) {
     return {.kind = exit_kind::failed, .failure = std::make_exception_ptr(error(why, std::string(text), true))};
@@ -99,8 +99,8 @@ void node_core::unlink(weft::detail::linkable& here, const remote_address& to) n
     if (far) weft::detail::unlink_ends(here, *far);
 }
 
-/// \returns  the other end of a link that this node has made; null if there is none. It must be dropped without
-///           the lock.
+/// \returns  the other end of a link that this node has made; null if there is none. The caller must drop it
+///           without the lock (FAR_END-3).
 std::shared_ptr<far_end> node_core::linked_with(const contact& c, const weft::detail::linkable& here, std::uint64_t serial) {
     const auto id = c.linked.find({serial, &here});
     if (id == c.linked.end()) return nullptr;

@@ -266,7 +266,8 @@ std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_
             in_doubt = true;
         }
         if (now.is_taken) {
-            // Refused only if an earlier try cannot have been done: it may have been, and have ended with the lease.
+            // While the lease is valid, no earlier try of this claim can have been done. After its end one may
+            // have been done and be gone again, so the claim is not refused: the check above throws.
             const lock held(lock_);
             if (is_member(lease) && incarnation_ == incarnation && options_.store->clock() < valid_until_) return nullptr;
             continue;

@@ -307,7 +307,8 @@ void node_core::told_ended(contact& c, errc why, std::string_view text) {
         a->text = what;
         a->changed.notify_all();
     }
-    if (const auto reason = reason_of(why, what); !c.monitors.empty() || !c.links.empty()) {
+    if (!c.monitors.empty() || !c.links.empty()) {
+        const auto reason = reason_of(why, what);
         lose_links(c, reason);
         for (auto& [_, told] : std::exchange(c.monitors, {})) {
             auto copy = reason;

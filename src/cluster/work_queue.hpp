@@ -1,4 +1,4 @@
-// work_queue.hpp - a work queue without its type: what is under way, and who extends it.
+// work_queue.hpp - a work queue without its type: the messages under way, and the fiber that extends them.
 //
 //  a message is   known to                        leaves by
 //  stored         the store                       pull -> under way

@@ -6,7 +6,7 @@
 //  server.pem .key       of nats-server and etcd
 //  NODE.pem NODE.key     of each node, by which NATS knows it
 //  NODE.password         of each node and of root, for etcd, whose gateway knows no certificates
-//  root.pem root.key     of who sets etcd's users up
+//  root.pem root.key     certificate and key of the administrator, who sets up the users of etcd
 //  nats.conf etcd.yml    of the servers
 #pragma once
 

@@ -17,7 +17,7 @@ struct watched_options {
     std::chrono::nanoseconds pause;  ///< before it is started again
 };
 
-/// Prints a line on stdout, behind the name of who says it; all at once.
+/// Prints a line on stdout, with the name of its process in front. The line is written by one call.
 void say(const std::string& name, const std::string& line);
 
 /// Prints lines, and starts the process again each time that it ends, until the fiber is stopped. Then it
