@@ -116,7 +116,7 @@ protected:
     }
 
 private:
-    std::size_t before_ = 0;
+    std::set<std::string> before_;
 };
 
 INSTANTIATE_TEST_SUITE_P(of, byte_streams,

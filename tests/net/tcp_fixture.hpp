@@ -8,8 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -21,6 +21,8 @@
 #include <weft/net/tcp.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
+
+#include "support/no_leaks.hpp"
 
 namespace weft::test {
 
@@ -65,11 +67,6 @@ private:
     std::variant<std::thread, weft::fiber<void>> runs_;
 };
 
-inline std::size_t open_descriptors() {
-    const auto all = std::filesystem::directory_iterator("/proc/self/fd");
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
 class tcp_test : public testing::TestWithParam<place> {
 protected:
     void SetUp() override { before_ = open_descriptors(); }
@@ -87,7 +84,7 @@ protected:
     static void sleep(std::chrono::milliseconds d) { this_fiber::sleep_for(d); }
 
 private:
-    std::size_t before_ = 0;
+    std::set<std::string> before_;
 };
 
 inline tcp::listener local_listener(const tcp::listener_options& options = {}) {

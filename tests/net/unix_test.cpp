@@ -155,7 +155,7 @@ protected:
     }
 
 private:
-    std::size_t before_ = 0;
+    std::set<std::string> before_;
 };
 
 TEST_F(unix_socket_test, an_abstract_name_has_no_file) {
