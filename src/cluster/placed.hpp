@@ -1,0 +1,128 @@
+// placed.hpp - a placed actor on one node: who runs it, its checkpoints, and how it leaves.
+//
+// The state is an entry of the store, /weft/CLUSTER/state/NAME, without a lease (placed_record). A fiber of the
+// node, the keeper, does everything but run the actor:
+//
+//  phase     this node                                        leaves by
+//  waiting   does not have the name                           the name has no owner, and it is this node's turn:
+//                                                             a claim that succeeds -> starting
+//  starting  has the name; reads the record, makes the actor  the actor is exposed -> running
+//                                                             it cannot be made -> resting
+//  running   the actor takes messages                         the name is lost: it is killed -> waiting
+//                                                             the actor ends -> resting
+//                                                             move() or end() -> leaving
+//  leaving   the actor takes no new messages, handles those   it has given its last state, and that is stored:
+//            that it has, and gives its last state            the name is released -> waiting
+//                                                             the limit is over: of move() -> running;
+//                                                             of end(): it is killed, the name released -> ended
+//                                                             as running
+//  resting   the name is released, and left to other nodes    a while is over -> waiting
+//  ended     by end()
+//
+// Invariants
+//   PLACED-1  A life reads the record after its claim has succeeded, so the record does not change any more
+//             for any life before.
+//   PLACED-2  A record is stored by name_store::put_as_owner() with the token of its life, and the token of the
+//             record before. So no life stores after a later one has begun, and none overwrites its own record
+//             by an older one.
+//   PLACED-3  The last state is given after all messages that were accepted: new ones are refused from before
+//             the actor is asked for it until the actor has ended.
+//   PLACED-4  While the actor lives, the name is not released.
+//   PLACED-5  A life that has lost the name, or that could not store, gets killed; a message that waits for its
+//             checkpoint is not answered.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <weft/cluster/placed.hpp>
+#include <weft/condition_variable.hpp>
+#include <weft/mutex.hpp>
+
+#include "cluster/bytes.hpp"
+#include "cluster/membership.hpp"
+
+namespace weft::cluster::detail {
+
+class node_core;
+using weft::detail::time_point;
+
+/// What the store keeps of a placed actor.
+struct placed_record {
+    std::uint64_t token = 0;  ///< of the life that has stored it
+    std::uint64_t number = 0;  ///< of this record: grows over all lives
+    std::uint64_t kind = 0;  ///< of the state's class
+    std::uint32_t version = 0;  ///< in which the state is written
+    std::string next = {};  ///< the node that is to go on, if the actor was moved
+    byte_vector state = {};
+
+    std::string text() const;
+    /// \returns nothing if the text is no record
+    static std::optional<placed_record> in(std::string_view text);
+};
+
+class placed_core : public std::enable_shared_from_this<placed_core> {
+public:
+    /// \throws std::invalid_argument
+    placed_core(node_core&, std::string_view name, const place_options&, const placed_kind&);
+
+    /// The keeper, until end() or the end of the node.
+    void run();
+    /// Something may have changed: the name's owner, or whether this node has a lease.
+    void wake() noexcept;
+
+    const std::string& name() const noexcept { return name_; }
+    bool runs_here() noexcept;
+    std::string move(std::string_view to, time_point until);
+    void ask_to_end() noexcept;
+    /// \parks for up to the placement's limit
+    void end() noexcept;
+
+private:
+    using lock = std::unique_lock<weft::mutex>;
+    using nanoseconds = std::chrono::nanoseconds;
+    class life;
+
+    /// A wish that the actor leaves this node. In the frame of the fiber that waits for it.
+    struct departure {
+        std::string to;  ///< a node; empty: any
+        time_point until;
+        bool has_left = false;
+        bool is_over = false;
+    };
+    /// Why a life is over.
+    enum class outcome : std::uint8_t { lost, ended, left, killed };
+
+    bool wait_for_turn(nanoseconds rest);
+    std::optional<nanoseconds> turn();
+    bool rest_for(nanoseconds);
+    nanoseconds live(const std::shared_ptr<held_name>&, std::uint64_t serial, nanoseconds rest_before);
+    bool begin(const held_name&, const std::shared_ptr<life>&, std::uint64_t serial);
+    outcome keep(const held_name&, life&, std::uint64_t serial);
+    bool store(lock&, const held_name&, life&);
+    time_point let_leave(lock&, life&, std::uint64_t serial);
+    void tell(bool has_left) noexcept;
+    void report(const exit_reason&);
+    bool holds(const held_name&);
+    std::string state_key() const;
+
+    node_core& node_;
+    const std::string name_, actor_name_;
+    const place_options options_;
+    const placed_kind kind_;
+
+    weft::mutex lock_;  // guards what follows
+    weft::condition_variable changed_;
+    std::uint64_t wakes_ = 0;
+    bool ends_ = false;  // by end()
+    time_point end_until_{};
+    bool has_ended_ = false;  // the keeper has
+    std::shared_ptr<life> now_;  // running or leaving; null otherwise
+    departure* departure_ = nullptr;
+};
+
+}  // namespace weft::cluster::detail
