@@ -198,7 +198,7 @@ TEST(placed, checkpoints_in_background_are_made_without_further_messages) {
     });
 }
 
-TEST(placed, moves_lose_and_double_nothing) {
+TEST(placed, seed_Q14_moves_lose_and_double_nothing) {
     weft::explore(20, [] {
         counting_nodes t({.every = 1h});
         std::int64_t asked = 0, sum = 0;

@@ -74,8 +74,7 @@ public:
 private:
     std::vector<std::byte> bytes() const {
         std::vector<std::byte> written;
-        const state now = this->save();
-        wire_format<state>::write(now, wire_name<state>::versions.newest, written);
+        wire_format<state>::write(static_cast<const state&>(this->save()), wire_name<state>::versions.newest, written);
         return written;
     }
 
