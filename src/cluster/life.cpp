@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "cluster/node_core.hpp"
+#include "cluster/placed.hpp"
 #include "cluster/subject.hpp"
 
 namespace weft::cluster {
@@ -181,7 +182,7 @@ void node_core::end_life() {
             a->changed.notify_all();
         }
     }
-    wake_placements();
+    each_placement(&placed_core::fence);
     for (const auto& in : {batches, replies})
         if (in) in->close();
 }
@@ -334,8 +335,9 @@ void node_core::unexpose(std::uint64_t serial) noexcept {
 
 /// Waits for the actor's end, and tells the nodes that monitor it.
 void node_core::watch(const std::shared_ptr<exposed>& e) {
-    const auto why = e->end.receive().value_or(exit_reason{});
-    if (e->on_end) std::exchange(e->on_end, {})(why);
+    const auto got = e->end.receive();
+    const auto why = got.value_or(exit_reason{});
+    if (got && e->on_end) std::exchange(e->on_end, {})(why);  // else it is exposed no longer
     lock guard(lock_);
     if (exposed_.erase(e->serial) == 0) return;  // it is not exposed any more
     if (ended_.size() == most_ended) ended_.erase(ended_.begin());

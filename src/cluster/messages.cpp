@@ -109,6 +109,7 @@ wire_message node_core::make_message(const exposed& to, std::uint64_t number, st
 /// The actor was found by a name that it does not have any more.
 void node_core::refuse_for_name(const std::shared_ptr<contact>& c, epoch_halves their, std::uint64_t token, answer_path* path) {
     if (path) return path->fail(errc::not_owner, "the actor does not have that name any more");
+    if (token == 0) return;
     byte_vector body;
     put(body, token);
     const lock guard(lock_);
@@ -145,7 +146,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
         if (to && to->is_placed) {
             delivering_to_ = serial;
             in_hand.is_placed = true;
-            is_refused = to->is_leaving;
+            is_refused = to->is_leaving || token == 0;  // such an actor is reached by its name only
         }
         if (asked) ++c->answers_owed;
         if (!to) {

@@ -303,7 +303,7 @@ private:
 
     // placing.cpp
     void end_placements() noexcept;
-    void wake_placements() noexcept;
+    void each_placement(void (placed_core::*f)() noexcept) noexcept;
     void watch_names();
 
     // groups.cpp

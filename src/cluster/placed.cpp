@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <weft/cluster/error.hpp>
+#include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
 #include <weft/simulation.hpp>
 #include <weft/stop.hpp>
@@ -67,16 +68,17 @@ public:
 
     bool handled() override {
         const lock held(of_->lock_);
-        is_changed_ = true;
+        is_changed = true;
         if (of_->options_.when == checkpoint::before_answer) return true;
         if (given) return false;  // the store is slower than that
         const bool is_due = weft::now() - given_at >= of_->options_.every;
-        if (!is_due) of_->changed_.notify_all();
+        if (!is_due) of_->touch();
         return is_due;
     }
-    bool is_changed() override {
+    bool wants_state() override {
         const lock held(of_->lock_);
-        return is_changed_;
+        is_asked = false;
+        return is_changed;
     }
     void give(byte_vector state) override {
         lock held(of_->lock_);
@@ -94,23 +96,26 @@ public:
     void give_last(byte_vector state) override {
         lock held(of_->lock_);
         take(held, std::move(state));
+        has_given_last = true;
     }
 
     const std::uint64_t token;
     placed_record before;  // the last one that was stored
     std::uint64_t before_token = 0;  // of its entry
     weft::detail::actor_core_ref actor;
+    std::optional<receiver<exit_reason>> told;  // of its end
     std::optional<byte_vector> given;  // to be stored
     std::uint64_t times_given = 0, times_stored = 0;
     time_point given_at{};
-    std::optional<exit_reason> end;  // of the actor
+    bool is_changed = false;  // a message was handled since the state was given
+    bool is_asked = false;  // for its state, by a message in its mailbox
+    std::optional<exit_reason> end;  // of the actor, or why it cannot go on
     bool is_over = false;  // nothing of it is stored any more
     bool has_closed_doors = false;
     bool is_asked_for_last = false;  // the doors are closed, and a request for the last state is in the mailbox
     int requests = 0;  // all that are there
-    bool is_last = false;  // the actor gives its last state, or has
-
-    bool has_change() const noexcept { return is_changed_; }
+    bool is_last = false;  // the actor handles nothing more, and makes its last state
+    bool has_given_last = false;
 
 private:
     void take(lock& held, byte_vector state) {
@@ -122,13 +127,12 @@ private:
                         false);
         given = std::move(state);
         given_at = weft::now();
-        is_changed_ = false;
+        is_changed = false;
         ++times_given;
-        of_->changed_.notify_all();
+        of_->touch();
     }
 
     const std::shared_ptr<placed_core> of_;
-    bool is_changed_ = false;
 };
 
 placed_core::placed_core(node_core& by, std::string_view name, const place_options& options, const placed_kind& kind)
@@ -151,19 +155,39 @@ std::string placed_core::state_key() const { return node_.names()->prefix() + "s
 
 bool placed_core::holds(const held_name& n) { return node_.names()->holds(n); }
 
+/// Something has changed. Under the lock.
+void placed_core::touch() noexcept {
+    ++events_;
+    changed_.notify_all();
+}
+
 void placed_core::wake() noexcept {
     const lock held(lock_);
-    ++wakes_;
-    changed_.notify_all();
+    touch();
+}
+
+/// The node has lost its lease. The keeper may be waiting for the store now, and the actor must not go on.
+void placed_core::fence() noexcept {
+    std::shared_ptr<life> lost;
+    {
+        const lock held(lock_);
+        lost = now_;
+        if (lost) lost->is_over = true;
+        touch();
+    }
+    if (lost) weft::detail::actor_kill(lost->actor.core());
 }
 
 bool placed_core::runs_here() noexcept {
     const lock held(lock_);
-    return now_ != nullptr;
+    return now_ && !now_->is_over;
 }
 
 void placed_core::report(const exit_reason& why) {
-    if (!options_.on_end) return;
+    {
+        const lock held(lock_);
+        if (ends_ || !options_.on_end) return;
+    }
     try {
         options_.on_end(name_, why);
     } catch (const weft::cancelled&) {
@@ -175,12 +199,17 @@ void placed_core::report(const exit_reason& why) {
 void placed_core::run() {
     struct at_the_end {  // also if the node ends
         ~at_the_end() {
+            core.tell(false);
             const lock held(core.lock_);
             core.has_ended_ = true;
-            core.changed_.notify_all();
+            core.touch();
         }
         placed_core& core;
     } const told{*this};
+    {
+        const lock held(lock_);
+        has_begun_ = true;
+    }
     for (nanoseconds rest(0); wait_for_turn(rest);) {
         const auto serial = node_.reserve_serial();
         std::shared_ptr<held_name> mine;
@@ -190,7 +219,8 @@ void placed_core::run() {
             rest = first_rest;
             continue;
         }
-        rest = mine ? live(mine, serial, rest) : nanoseconds(0);
+        // Another node was faster, or, while this one holds the name, somebody has removed its entry.
+        rest = mine ? live(mine, serial, rest) : first_rest;
     }
 }
 
@@ -208,7 +238,7 @@ bool placed_core::wait_for_turn(nanoseconds rest) {
         std::uint64_t seen = 0;
         {
             const lock held(lock_);
-            seen = wakes_;
+            seen = events_;
         }
         std::optional<nanoseconds> wait;
         try {
@@ -218,7 +248,7 @@ bool placed_core::wait_for_turn(nanoseconds rest) {
             continue;
         }
         lock held(lock_);
-        const bool is_awake = changed_.wait_for(held, wait.value_or(node_.lease()), [&] { return ends_ || wakes_ != seen; });
+        const bool is_awake = changed_.wait_for(held, wait.value_or(node_.lease()), [&] { return ends_ || events_ != seen; });
         if (ends_) return false;
         if (wait && !is_awake) return true;
     }
@@ -247,7 +277,7 @@ placed_core::nanoseconds placed_core::live(const std::shared_ptr<held_name>& min
                 const lock held(core.lock_);
                 self.is_over = true;
                 core.now_ = nullptr;
-                core.changed_.notify_all();
+                core.touch();
             }
             if (self.actor) weft::detail::actor_kill(self.actor.core());
             core.node_.unexpose(serial);
@@ -256,31 +286,35 @@ placed_core::nanoseconds placed_core::live(const std::shared_ptr<held_name>& min
         life& self;
         const std::uint64_t serial;
     };
-    std::optional<outcome> how;
+    auto how = outcome::failed;
     {
         const at_the_end cleaned{*this, *self, serial};
         if (begin(*mine, self, serial)) how = keep(*mine, *self, serial);
     }
-    if (how == outcome::killed) {  // PLACED-4
-        lock held(lock_);
-        changed_.wait_for(held, to_die, [&] { return self->end.has_value(); });
+    if (self->told) {  // PLACED-4
+        exit_reason why;
+        static_cast<void>(self->told->receive_for(why, to_die));
     }
-    if (how != outcome::lost) node_.names()->release(*mine);
+    node_.names()->release(*mine);
+    if (how == outcome::failed && self->end) report(*self->end);
     tell(how == outcome::left);
-    if (how == outcome::lost || how == outcome::left || how == outcome::killed) return nanoseconds(0);
-    if (how == outcome::ended) report(*self->end);
+    if (how != outcome::failed) return nanoseconds(0);
     return weft::now() - began > long_enough ? first_rest : std::clamp(rest_before * 2, first_rest, longest_rest);
 }
 
 /// Reads the record, makes the actor and exposes it. \returns whether that went well
 bool placed_core::begin(const held_name& mine, const std::shared_ptr<life>& self, std::uint64_t serial) {
     std::optional<stored> found;
+    const auto patience = weft::now() + node_.lease();
     for (bool is_read = false; !is_read;) {
         try {
             found = node_.names()->store().find(state_key());
             is_read = true;
         } catch (const std::system_error&) {
             if (!holds(mine) || !rest_for(first_rest)) return false;
+            if (weft::now() < patience) continue;
+            self->end = failure_of(std::current_exception());  // the lease is renewed, so this is no outage
+            return false;
         }
     }
     std::optional<state_bytes> from;
@@ -288,9 +322,10 @@ bool placed_core::begin(const held_name& mine, const std::shared_ptr<life>& self
         auto record = placed_record::in(found->value);
         if (!record || record->kind != kind_.number || record->version < kind_.versions.oldest ||
             record->version > kind_.versions.newest) {
-            report(failure_of(errc::bad_version, "weft: what the store has of '" + name_ + "' is no '" + std::string(kind_.name) +
-                                                     "' of versions " + std::to_string(kind_.versions.oldest) + " to " +
-                                                     std::to_string(kind_.versions.newest)));
+            self->end =
+                failure_of(errc::bad_version, "weft: what the store has of '" + name_ + "' is no '" + std::string(kind_.name) +
+                                                  "' of versions " + std::to_string(kind_.versions.oldest) + " to " +
+                                                  std::to_string(kind_.versions.newest));
             return false;
         }
         self->before = std::move(*record);
@@ -301,22 +336,24 @@ bool placed_core::begin(const held_name& mine, const std::shared_ptr<life>& self
         auto how = options_.actor;
         how.name = actor_name_;
         auto actor = kind_.make(how, self, from, mine.token);
+        self->told = weft::detail::actor_monitor(actor.core());  // before its constructor can throw
         {
             const lock held(lock_);
             self->given_at = weft::now();
             self->actor = actor;
             now_ = self;
         }
+        weft::detail::start_actor(actor.core(), "weft::cluster::place");
         node_.expose_as(serial, std::move(actor), kind_.entries, [of = shared_from_this(), self](const exit_reason& why) {
             const lock held(of->lock_);
             self->end = why;
-            of->changed_.notify_all();
+            of->touch();
         });
         return true;
     } catch (const weft::cancelled&) {
         throw;
     } catch (...) {
-        report(failure_of(std::current_exception()));
+        self->end = failure_of(std::current_exception());
         return false;
     }
 }
@@ -325,91 +362,105 @@ bool placed_core::begin(const held_name& mine, const std::shared_ptr<life>& self
 placed_core::outcome placed_core::keep(const held_name& mine, life& self, std::uint64_t serial) {
     lock held(lock_);
     for (;;) {
+        const auto seen = events_;
         if (!holds(mine)) return outcome::lost;
         if (self.given) {
-            if (!store(held, mine, self)) return outcome::lost;  // PLACED-5
-            continue;
+            if (store(held, mine, self)) continue;
+            if (!holds(mine)) return outcome::lost;  // PLACED-5
+            return ends_ && weft::now() >= end_until_ ? outcome::killed : outcome::failed;
         }
-        if (self.end) return self.is_last ? outcome::left : outcome::ended;
-        auto until = std::min(let_leave(held, self, serial), weft::detail::never);
+        if (self.end) return self.has_given_last ? outcome::left : outcome::failed;
+        auto until = let_leave(held, self, serial);
         if (ends_ && !self.is_last && weft::now() >= end_until_) return outcome::killed;
-        if (self.given || self.end) continue;  // while the lock was given up
-        if (self.has_change() && options_.when == checkpoint::in_background) {
-            const auto due = self.given_at + options_.every;
-            if (weft::now() >= due) {
-                // A mailbox without room has messages, after which the state is given anyway.
-                if (weft::detail::reserved_room room(self.actor.core()); room) room.post(kind_.save_now());
-                self.given_at = weft::now();
-            }
-            until = std::min(until, self.given_at + options_.every);
-        }
-        changed_.wait_until(held, until);
+        if (options_.when == checkpoint::in_background) until = std::min(until, ask_for_state(self));
+        // While the lock was given up, what was looked at above may have changed.
+        if (events_ == seen) changed_.wait_until(held, until);
     }
 }
 
-/// Stores what was given. \returns whether this life still has the name
+/// Asks the actor for its state if that is due. \returns when to look again
+time_point placed_core::ask_for_state(life& self) {
+    if (!self.is_changed || self.is_asked) return weft::detail::never;
+    const auto due = self.given_at + options_.every;
+    if (weft::now() < due) return due;
+    // A mailbox without room has messages, and after the next one the state is given anyway.
+    weft::detail::reserved_room room(self.actor.core());
+    if (!room) return weft::now() + options_.every;
+    self.is_asked = true;
+    room.post(kind_.save_now());
+    return weft::detail::never;
+}
+
+/// Stores what was given. \returns whether it is stored. If not, the name is lost, or the time of end() is over, or
+///          `self.end` says why it cannot be
 bool placed_core::store(lock& held, const held_name& mine, life& self) {
     placed_record next{.token = mine.token,
                        .number = self.before.number + 1,
                        .kind = kind_.number,
                        .version = kind_.versions.newest,
-                       .next = self.is_last && departure_ ? departure_->to : "",
+                       .next = self.has_given_last && departure_ ? departure_->to : "",
                        .state = std::move(*self.given)};
     self.given.reset();
     const auto times = self.times_given;
     held.unlock();
-    const auto text = next.text();
-    const auto key = state_key();
-    auto& in = node_.names()->store();
-    bool is_stored = false;
-    while (!is_stored) {
-        try {
-            if (const auto token = node_.put_as_owner(key, text, self.before_token, name_, mine.token)) {
-                self.before_token = *token;
-                is_stored = true;
-            } else if (const auto there = in.find(key); there && there->value == text) {  // an earlier try was done
-                self.before_token = there->token;
-                is_stored = true;
-            } else {
-                break;
-            }
-        } catch (const std::system_error&) {  // perhaps it is done, perhaps it will be
-            weft::this_fiber::sleep_for(first_rest);
-        }
-        if (!holds(mine)) break;
-    }
+    std::exception_ptr failure;
+    const auto token = put(next.text(), self.before_token, mine, failure);
     self.before = std::move(next);
     held.lock();
-    if (is_stored) self.times_stored = times;
-    changed_.notify_all();
-    return is_stored;
+    if (failure) self.end = failure_of(std::move(failure));
+    if (!token) return false;
+    self.before_token = *token;
+    self.times_stored = times;
+    touch();
+    return true;
 }
 
-/// Brings an actor that is to leave on its way, or opens its doors again. \returns when to look again
-time_point placed_core::let_leave(lock& held, life& self, std::uint64_t serial) {
-    const bool wants = ends_ || (departure_ && weft::now() < departure_->until);
-    if (self.is_last) return weft::detail::never;
-    if (!wants) {
-        self.is_asked_for_last = false;
-        if (std::exchange(self.has_closed_doors, false)) {
-            held.unlock();
-            node_.set_doors(serial, true);
-            tell(false);
-            held.lock();
+/// \returns the token of the record; nothing if it is not stored: `failure` says why, unless the name is lost or the
+///          time of end() is over
+std::optional<std::uint64_t> placed_core::put(const std::string& text, std::uint64_t before, const held_name& mine,
+                                              std::exception_ptr& failure) {
+    const auto key = state_key();
+    for (const auto patience = weft::now() + node_.lease();;) {
+        std::exception_ptr trouble;
+        try {
+            if (const auto token = node_.put_as_owner(key, text, before, name_, mine.token)) return token;
+            const auto there = node_.names()->store().find(key);
+            if (there && there->value == text) return there->token;  // an earlier try was done
+            if (holds(mine))
+                failure = std::make_exception_ptr(error(
+                    errc::not_owner, "weft: what the store has of '" + name_ + "' was changed, and not by its owner", false));
+            return std::nullopt;
+        } catch (const std::system_error&) {  // perhaps it is done, perhaps it will be
+            trouble = std::current_exception();
         }
+        weft::this_fiber::sleep_for(first_rest);
+        if (!holds(mine)) return std::nullopt;
+        if (weft::now() >= patience) {  // the lease is renewed all the time, so this is no outage
+            failure = trouble;
+            return std::nullopt;
+        }
+        const lock again(lock_);
+        if (ends_ && weft::now() >= end_until_) return std::nullopt;
+    }
+}
+
+/// Brings an actor that is to leave on its way, or opens its doors again. Gives the lock up meanwhile.
+/// \returns when to look again
+time_point placed_core::let_leave(lock& held, life& self, std::uint64_t serial) {
+    if (self.is_last) return weft::detail::never;
+    if (!ends_ && !(departure_ && weft::now() < departure_->until)) {
+        self.is_asked_for_last = false;  // the actor passes over a request that is in its mailbox
+        finish(false);
+        if (std::exchange(self.has_closed_doors, false)) set_doors(held, serial, true);
         return weft::detail::never;
     }
     const auto limit = ends_ ? end_until_ : departure_->until;
-    if (!std::exchange(self.has_closed_doors, true)) {
-        held.unlock();
-        node_.set_doors(serial, false);  // PLACED-3
-        held.lock();
-    }
+    if (!std::exchange(self.has_closed_doors, true)) set_doors(held, serial, false);  // PLACED-3
     if (self.is_asked_for_last) return limit;
     held.unlock();
     const bool all_is_in = !node_.is_delivering_to(serial);
     held.lock();
-    if (all_is_in) {
+    if (all_is_in && self.has_closed_doors) {
         if (weft::detail::reserved_room room(self.actor.core()); room) {
             self.is_asked_for_last = true;
             ++self.requests;
@@ -420,14 +471,25 @@ time_point placed_core::let_leave(lock& held, life& self, std::uint64_t serial) 
     return std::min(limit, weft::now() + look_again);
 }
 
-/// Tells who waits for the actor to leave.
-void placed_core::tell(bool has_left) noexcept {
-    const lock held(lock_);
+void placed_core::set_doors(lock& held, std::uint64_t serial, bool open) {
+    held.unlock();
+    node_.set_doors(serial, open);
+    held.lock();
+}
+
+/// Under the lock.
+void placed_core::finish(bool has_left) noexcept {
     if (!departure_) return;
     departure_->has_left = has_left;
     departure_->is_over = true;
     departure_ = nullptr;
-    changed_.notify_all();
+    touch();
+}
+
+/// Tells who waits for the actor to leave.
+void placed_core::tell(bool has_left) noexcept {
+    const lock held(lock_);
+    finish(has_left);
 }
 
 std::string placed_core::move(std::string_view to, time_point until) {
@@ -442,10 +504,11 @@ std::string placed_core::move(std::string_view to, time_point until) {
         if (to == node_.name()) return mine.to;
         if (departure_) throw timeout_error("weft: '" + name_ + "' was not moved in time: another move is under way");
         departure_ = &mine;
-        changed_.notify_all();
+        mine.token = now_->token;
+        touch();
         const auto forget = [&] {
             if (departure_ == &mine) departure_ = nullptr;
-            changed_.notify_all();
+            touch();
         };
         try {
             changed_.wait_until(held, until, [&] { return mine.is_over; });
@@ -458,28 +521,35 @@ std::string placed_core::move(std::string_view to, time_point until) {
     if (!mine.has_left && weft::now() < until)
         throw error(errc::not_owner, "weft: '" + name_ + "' has ended on node '" + node_.name() + "' before it was moved", false);
     if (!mine.has_left) throw timeout_error("weft: '" + name_ + "' has not left node '" + node_.name() + "' in time");
-    for (;;) {
+    for (auto wait = look_again;; wait = std::min(wait * 2, first_rest)) {
         try {
-            if (const auto by = node_.names()->find(name_)) return by->node;
+            if (const auto by = weft::with_deadline(until, [&] { return node_.names()->find(name_); });
+                by && by->token != mine.token)
+                return by->node;
         } catch (const std::system_error&) {  // the store is out of reach
         }
         if (weft::now() >= until)
             throw timeout_error("weft: '" + name_ + "' has left node '" + node_.name() + "', and no node has it yet");
-        weft::this_fiber::sleep_for(look_again);
+        weft::this_fiber::sleep_for(wait);
     }
+}
+
+bool placed_core::has_ended() noexcept {
+    const lock held(lock_);
+    return has_ended_ || !has_begun_;  // the keeper will see that before anything else
 }
 
 void placed_core::ask_to_end() noexcept {
     const lock held(lock_);
     if (!std::exchange(ends_, true)) end_until_ = weft::now() + options_.shutdown;
-    changed_.notify_all();
+    touch();
 }
 
 void placed_core::end() noexcept {
     const shield until_over;
     ask_to_end();
     lock held(lock_);
-    changed_.wait_for(held, options_.shutdown + 2 * to_die, [&] { return has_ended_; });
+    changed_.wait_until(held, end_until_ + 2 * to_die, [&] { return has_ended_ || !has_begun_; });
 }
 
 }  // namespace detail
@@ -496,9 +566,13 @@ placement& placement::operator=(placement&& other) noexcept {
 }
 placement::~placement() { end(); }
 
-const std::string& placement::name() const noexcept { return what_->name(); }
+detail::placed_core& placement::core() const {
+    if (!what_) throw error(errc::closed, "weft: this placement was moved from", false);
+    return *what_;
+}
+const std::string& placement::name() const { return core().name(); }
 bool placement::runs_here() const noexcept { return what_ && what_->runs_here(); }
-std::string placement::move_until(std::string_view to, weft::detail::time_point until) { return what_->move(to, until); }
+std::string placement::move_until(std::string_view to, weft::detail::time_point until) { return core().move(to, until); }
 void placement::end() noexcept {
     if (what_) by_->end_placement(what_);
 }

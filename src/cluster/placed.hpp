@@ -9,13 +9,15 @@
 //  starting  has the name; reads the record, makes the actor  the actor is exposed -> running
 //                                                             it cannot be made -> resting
 //  running   the actor takes messages                         the name is lost: it is killed -> waiting
-//                                                             the actor ends -> resting
+//                                                             the actor ends, or somebody else has changed the
+//                                                             record: it is killed -> resting
 //                                                             move() or end() -> leaving
 //  leaving   the actor takes no new messages, handles those   it has given its last state, and that is stored:
 //            that it has, and gives its last state            the name is released -> waiting
-//                                                             the limit is over: of move() -> running;
-//                                                             of end(): it is killed, the name released -> ended
-//                                                             as running
+//                                                             the limit of move() is over -> running
+//                                                             the limit of end() is over: it is killed, and the
+//                                                             name released -> ended
+//                                                             the name is lost, or the actor ends: as running
 //  resting   the name is released, and left to other nodes    a while is over -> waiting
 //  ended     by end()
 //
@@ -25,9 +27,10 @@
 //   PLACED-2  A record is stored by name_store::put_as_owner() with the token of its life, and the token of the
 //             record before. So no life stores after a later one has begun, and none overwrites its own record
 //             by an older one.
-//   PLACED-3  The last state is given after all messages that were accepted: new ones are refused from before
-//             the actor is asked for it until the actor has ended.
-//   PLACED-4  While the actor lives, the name is not released.
+//   PLACED-3  The actor gives its last state after it has handled all messages that were accepted: new ones are
+//             refused from before it is asked for that state until it has ended.
+//   PLACED-4  While the actor lives, the name is not released; but one that does not end within a second after
+//             its kill is left behind, and can store nothing any more.
 //   PLACED-5  A life that has lost the name, or that could not store, gets killed; a message that waits for its
 //             checkpoint is not answered.
 #pragma once
@@ -74,11 +77,13 @@ public:
     void run();
     /// Something may have changed: the name's owner, or whether this node has a lease.
     void wake() noexcept;
+    void fence() noexcept;
 
     const std::string& name() const noexcept { return name_; }
     bool runs_here() noexcept;
     std::string move(std::string_view to, time_point until);
     void ask_to_end() noexcept;
+    bool has_ended() noexcept;
     /// \parks for up to the placement's limit
     void end() noexcept;
 
@@ -91,11 +96,12 @@ private:
     struct departure {
         std::string to;  ///< a node; empty: any
         time_point until;
+        std::uint64_t token = 0;  ///< of the life that leaves
         bool has_left = false;
         bool is_over = false;
     };
     /// Why a life is over.
-    enum class outcome : std::uint8_t { lost, ended, left, killed };
+    enum class outcome : std::uint8_t { lost, failed, left, killed };
 
     bool wait_for_turn(nanoseconds rest);
     std::optional<nanoseconds> turn();
@@ -106,6 +112,12 @@ private:
     bool store(lock&, const held_name&, life&);
     time_point let_leave(lock&, life&, std::uint64_t serial);
     void tell(bool has_left) noexcept;
+    void finish(bool has_left) noexcept;
+    void set_doors(lock&, std::uint64_t serial, bool open);
+    time_point ask_for_state(life&);
+    std::optional<std::uint64_t> put(const std::string& text, std::uint64_t before, const held_name&,
+                                     std::exception_ptr& failure);
+    void touch() noexcept;
     void report(const exit_reason&);
     bool holds(const held_name&);
     std::string state_key() const;
@@ -117,10 +129,10 @@ private:
 
     weft::mutex lock_;  // guards what follows
     weft::condition_variable changed_;
-    std::uint64_t wakes_ = 0;
+    std::uint64_t events_ = 0;  // grows with each change
     bool ends_ = false;  // by end()
     time_point end_until_{};
-    bool has_ended_ = false;  // the keeper has
+    bool has_begun_ = false, has_ended_ = false;  // the keeper has
     std::shared_ptr<life> now_;  // running or leaving; null otherwise
     departure* departure_ = nullptr;
 };

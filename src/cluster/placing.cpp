@@ -30,6 +30,7 @@ std::shared_ptr<placed_core> node_core::place(std::shared_ptr<placed_core> made)
 
 void node_core::end_placement(const std::shared_ptr<placed_core>& p) noexcept {
     p->end();
+    if (!p->has_ended()) return;  // it waits for the store still
     const lock guard(lock_);
     const auto found = placed_.find(p->name());
     if (found != placed_.end() && found->second == p) placed_.erase(found);
@@ -47,13 +48,13 @@ void node_core::end_placements() noexcept {
     for (const auto& [_, p] : all) end_placement(p);
 }
 
-void node_core::wake_placements() noexcept {
+void node_core::each_placement(void (placed_core::*f)() noexcept) noexcept {
     std::map<std::string, std::shared_ptr<placed_core>, std::less<>> all;
     {
         const lock guard(lock_);
         all = placed_;
     }
-    for (const auto& [_, p] : all) p->wake();
+    for (const auto& [_, p] : all) (*p.*f)();
 }
 
 /// Wakes the placement whose name has got an owner or has none now. One fiber for all names: a watch of its own
@@ -64,7 +65,7 @@ void node_core::watch_names() {
     for (;;) {
         try {
             const auto now = store.list(prefix);
-            wake_placements();
+            each_placement(&placed_core::wake);
             const auto changes = store.watch(prefix, now.revision + 1);
             name_change c;
             while (changes->receive(c)) {

@@ -11,23 +11,31 @@ namespace shop {
 
 struct books {
     int cents = 0;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE(books, cents)
+    int last_sale = 0;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(books, cents, last_sale)
 };
 struct sale {
     using reply = int;  // the cents of all sales
+    int number = 0;
     int cents = 0;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE(sale, cents)
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(sale, number, cents)
 };
 
 struct ledger {
     using state = books;  // what is stored
     using remote = weft::cluster::messages<sale>;
 
-    explicit ledger(weft::cluster::start<books> from) : now(from.state.value_or(books())) {}
-    books save() const { return now; }
-    int handle(sale s) { return now.cents += s.cents; }
+    explicit ledger(weft::cluster::start<books> from) : all(from.state.value_or(books())) {}
+    books save() const { return all; }
+    int handle(sale s) {
+        if (s.number > all.last_sale) {  // to handle a sale twice is as to handle it once
+            all.last_sale = s.number;
+            all.cents += s.cents;
+        }
+        return all.cents;
+    }
 
-    books now;
+    books all;
 };
 
 }  // namespace shop
@@ -40,7 +48,7 @@ namespace {
 using namespace std::chrono_literals;
 using weft::cluster::checkpoint;
 
-void sell() {
+void trade() {
     weft::cluster::simulated_transport words;
     weft::cluster::simulated_names names;
     const auto start = [&](const char* name) {
@@ -51,21 +59,22 @@ void sell() {
     auto at_south = weft::cluster::place<shop::ledger>(south, "shop/ledger", {.when = checkpoint::before_answer});
     weft::cluster::name_ref<shop::ledger> ledger(north, "shop/ledger");
 
-    const auto sold = [&](int cents) {
-        const int sum = ledger.ask(shop::sale{cents}, 1min, weft::cluster::retry::idempotent);
-        std::cout << sum << " cents, in the " << (at_north.runs_here() ? "north" : "south") << '\n';
+    int number = 0;
+    const auto sell = [&](int cents) {
+        const int sum = ledger.ask(shop::sale{++number, cents}, 1min, weft::cluster::retry::idempotent);
+        std::cout << sum << " cents, on " << (at_north.runs_here() ? "north" : "south") << '\n';
     };
-    ledger.ask(shop::sale{0}, 10s);  // it runs now, on one of the two
+    ledger.ask(shop::sale{}, 10s);  // the actor runs now, on one of the two
     if (at_south.runs_here()) at_south.move("north", 10s);
-    sold(350);
+    sell(350);
     at_north.move("south", 10s);
-    sold(200);
+    sell(200);
 
     words.kill("south");  // the machine is gone
     names.cut("south");
-    sold(100);
+    sell(100);
 }
 
 }  // namespace
 
-int main() { weft::run(sell, {.simulate = weft::simulation{}}); }
+int main() { weft::run(trade, {.simulate = weft::simulation{}}); }

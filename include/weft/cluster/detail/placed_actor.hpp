@@ -37,7 +37,7 @@ public:
     /// A message was handled. \returns whether the state is to be given now
     virtual bool handled() = 0;
     /// \returns whether something was handled since the state was given
-    virtual bool is_changed() = 0;
+    virtual bool wants_state() = 0;
     /// Takes a state.
     /// \parks  until it is stored, if the placement wants that.
     /// \throws error: too_large; weft::cancelled: the actor is killed, and perhaps it is stored
@@ -51,15 +51,19 @@ public:
 template <class A>
 class placed_actor : public A {
 public:
+    using weft_stands_for = A;  // for weft::self<A>()
     using state = typename A::state;
     struct save_now {};
     struct save_last {};
 
-    placed_actor(std::shared_ptr<placed_life> life, start<state> from) : A(std::move(from)), life_(std::move(life)) {}
+    placed_actor(std::shared_ptr<placed_life> life, start<state> from) : A(std::move(from)), life_(std::move(life)) {
+        // A message that the actor sends itself comes as one for A, with the address of this object.
+        static_assert(!std::is_polymorphic_v<placed_actor> || std::is_polymorphic_v<A>, "weft: A comes first in the object");
+    }
 
     using A::handle;
     void handle(save_now) {
-        if (life_->is_changed()) life_->give(bytes());
+        if (life_->wants_state()) life_->give(bytes());
     }
     void handle(save_last) {
         if (!life_->leaves()) return;
@@ -93,7 +97,7 @@ struct placed_kind {
     std::string_view name;
     wire_versions versions;
     std::span<const wire_entry> entries;
-    /// Starts a life. \throws what the format throws for bytes that are no state
+    /// Makes the actor of a life, which is not started yet. \throws what the format throws for bytes that are no state
     weft::detail::actor_core_ref (*make)(const actor_attributes&, std::shared_ptr<placed_life>, const std::optional<state_bytes>&,
                                          std::uint64_t token);
     std::unique_ptr<weft::detail::message> (*save_now)();
@@ -106,7 +110,7 @@ weft::detail::actor_core_ref make_placed(const actor_attributes& how, std::share
     using state = typename A::state;
     start<state> from{.state = {}, .token = token};
     if (stored) from.state.emplace(wire_format<state>::read(stored->bytes, stored->version));
-    return weft::spawn_actor<placed_actor<A>>(how, std::move(life), std::move(from)).ref();
+    return weft::detail::new_actor<placed_actor<A>>(how, std::move(life), std::move(from));
 }
 
 template <class A>
