@@ -1,20 +1,17 @@
+// placed.cpp - the keeper: which node's turn it is, a life from its beginning to its end, and its checkpoints.
 #include "cluster/placed.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <weft/cluster/error.hpp>
-#include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
 #include <weft/simulation.hpp>
-#include <weft/stop.hpp>
 
 #include "cluster/node_core.hpp"
-#include "cluster/subject.hpp"
+#include "cluster/placed_life.hpp"
 
-namespace weft::cluster {
-namespace detail {
+namespace weft::cluster::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,118 +19,12 @@ using namespace std::chrono_literals;
 // All chosen: a node of a lower rank waits a step for each one before it, and for the node that an actor was
 // moved to longer than that one needs to see it.
 constexpr std::chrono::nanoseconds step = 100ms, last_step = 1s, for_the_next = 2s;
-constexpr std::chrono::nanoseconds first_rest = 100ms, longest_rest = 30s, long_enough = 60s;
-constexpr std::chrono::nanoseconds look_again = 1ms;  // whether all that was accepted is in the mailbox
-constexpr std::chrono::nanoseconds to_die = 1s;
-
-constexpr std::uint8_t record_format = 1;
+constexpr std::chrono::nanoseconds longest_rest = 30s, long_enough = 60s;
 
 exit_reason failure_of(std::exception_ptr what) { return {.kind = exit_kind::failed, .failure = std::move(what)}; }
 exit_reason failure_of(errc why, const std::string& text) { return failure_of(std::make_exception_ptr(error(why, text, false))); }
 
 }  // namespace
-
-std::string placed_record::text() const {
-    byte_vector bytes;
-    put(bytes, record_format);
-    put(bytes, token);
-    put(bytes, number);
-    put(bytes, kind);
-    put(bytes, version);
-    put(bytes, next);
-    bytes.insert(bytes.end(), state.begin(), state.end());
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::optional<placed_record> placed_record::in(std::string_view text) {
-    byte_reader in(std::as_bytes(std::span(text)));
-    placed_record r;
-    const auto format = in.number<std::uint8_t>();
-    r.token = in.number<std::uint64_t>();
-    r.number = in.number<std::uint64_t>();
-    r.kind = in.number<std::uint64_t>();
-    r.version = in.number<std::uint32_t>();
-    r.next = in.text();
-    const auto state = in.rest();
-    if (in.failed() || format != record_format) return std::nullopt;
-    r.state.assign(state.begin(), state.end());
-    return r;
-}
-
-/// One life of the actor on this node. Guarded by the placement's lock, except what is set before the actor is
-/// made.
-class placed_core::life final : public placed_life {
-public:
-    life(std::shared_ptr<placed_core> of, std::uint64_t t) : token(t), of_(std::move(of)) {}
-
-    bool handled() override {
-        const lock held(of_->lock_);
-        is_changed = true;
-        if (of_->options_.when == checkpoint::before_answer) return true;
-        if (given) return false;  // the store is slower than that
-        const bool is_due = weft::now() - given_at >= of_->options_.every;
-        if (!is_due) of_->touch();
-        return is_due;
-    }
-    bool wants_state() override {
-        const lock held(of_->lock_);
-        is_asked = false;
-        return is_changed;
-    }
-    void give(byte_vector state) override {
-        lock held(of_->lock_);
-        take(held, std::move(state));
-        if (of_->options_.when != checkpoint::before_answer) return;
-        const auto mine = times_given;
-        of_->changed_.wait(held, [&] { return times_stored >= mine; });  // or the kill comes (PLACED-5)
-    }
-    bool leaves() override {
-        const lock held(of_->lock_);
-        // Only the request that was posted last is behind all that was accepted (PLACED-3).
-        is_last = --requests == 0 && is_asked_for_last;
-        return is_last;
-    }
-    void give_last(byte_vector state) override {
-        lock held(of_->lock_);
-        take(held, std::move(state));
-        has_given_last = true;
-    }
-
-    const std::uint64_t token;
-    placed_record before;  // the last one that was stored
-    std::uint64_t before_token = 0;  // of its entry
-    weft::detail::actor_core_ref actor;
-    std::optional<receiver<exit_reason>> told;  // of its end
-    std::optional<byte_vector> given;  // to be stored
-    std::uint64_t times_given = 0, times_stored = 0;
-    time_point given_at{};
-    bool is_changed = false;  // a message was handled since the state was given
-    bool is_asked = false;  // for its state, by a message in its mailbox
-    std::optional<exit_reason> end;  // of the actor, or why it cannot go on
-    bool is_over = false;  // nothing of it is stored any more
-    bool has_closed_doors = false;
-    bool is_asked_for_last = false;  // the doors are closed, and a request for the last state is in the mailbox
-    int requests = 0;  // all that are there
-    bool is_last = false;  // the actor handles nothing more, and makes its last state
-    bool has_given_last = false;
-
-private:
-    void take(lock& held, byte_vector state) {
-        if (is_over) of_->changed_.wait(held, [] { return false; });  // until the kill
-        if (state.size() > of_->options_.max_state_bytes)
-            throw error(errc::too_large,
-                        "weft: the state of '" + of_->name_ + "' has " + std::to_string(state.size()) + " bytes, and at most " +
-                            std::to_string(of_->options_.max_state_bytes) + " are stored (place_options::max_state_bytes)",
-                        false);
-        given = std::move(state);
-        given_at = weft::now();
-        is_changed = false;
-        ++times_given;
-        of_->touch();
-    }
-
-    const std::shared_ptr<placed_core> of_;
-};
 
 placed_core::placed_core(node_core& by, std::string_view name, const place_options& options, const placed_kind& kind)
     : node_(by),
@@ -444,137 +335,4 @@ std::optional<std::uint64_t> placed_core::put(const std::string& text, std::uint
     }
 }
 
-/// Brings an actor that is to leave on its way, or opens its doors again. Gives the lock up meanwhile.
-/// \returns when to look again
-time_point placed_core::let_leave(lock& held, life& self, std::uint64_t serial) {
-    if (self.is_last) return weft::detail::never;
-    if (!ends_ && !(departure_ && weft::now() < departure_->until)) {
-        self.is_asked_for_last = false;  // the actor passes over a request that is in its mailbox
-        finish(false);
-        if (std::exchange(self.has_closed_doors, false)) set_doors(held, serial, true);
-        return weft::detail::never;
-    }
-    const auto limit = ends_ ? end_until_ : departure_->until;
-    if (!std::exchange(self.has_closed_doors, true)) set_doors(held, serial, false);  // PLACED-3
-    if (self.is_asked_for_last) return limit;
-    held.unlock();
-    const bool all_is_in = !node_.is_delivering_to(serial);
-    held.lock();
-    if (all_is_in && self.has_closed_doors) {
-        if (weft::detail::reserved_room room(self.actor.core()); room) {
-            self.is_asked_for_last = true;
-            ++self.requests;
-            room.post(kind_.save_last());
-            return limit;
-        }
-    }
-    return std::min(limit, weft::now() + look_again);
-}
-
-void placed_core::set_doors(lock& held, std::uint64_t serial, bool open) {
-    held.unlock();
-    node_.set_doors(serial, open);
-    held.lock();
-}
-
-/// Under the lock.
-void placed_core::finish(bool has_left) noexcept {
-    if (!departure_) return;
-    departure_->has_left = has_left;
-    departure_->is_over = true;
-    departure_ = nullptr;
-    touch();
-}
-
-/// Tells who waits for the actor to leave.
-void placed_core::tell(bool has_left) noexcept {
-    const lock held(lock_);
-    finish(has_left);
-}
-
-std::string placed_core::move(std::string_view to, time_point until) {
-    require_name("node", to);
-    departure mine{.to = std::string(to), .until = until};
-    {
-        lock held(lock_);
-        changed_.wait_until(held, until, [&] { return departure_ == nullptr; });
-        if (!now_ || ends_)
-            throw error(errc::not_owner,
-                        "weft: '" + name_ + "' does not run on node '" + node_.name() + "', so this node cannot move it", false);
-        if (to == node_.name()) return mine.to;
-        if (departure_) throw timeout_error("weft: '" + name_ + "' was not moved in time: another move is under way");
-        departure_ = &mine;
-        mine.token = now_->token;
-        touch();
-        const auto forget = [&] {
-            if (departure_ == &mine) departure_ = nullptr;
-            touch();
-        };
-        try {
-            changed_.wait_until(held, until, [&] { return mine.is_over; });
-        } catch (...) {
-            forget();
-            throw;
-        }
-        forget();
-    }
-    if (!mine.has_left && weft::now() < until)
-        throw error(errc::not_owner, "weft: '" + name_ + "' has ended on node '" + node_.name() + "' before it was moved", false);
-    if (!mine.has_left) throw timeout_error("weft: '" + name_ + "' has not left node '" + node_.name() + "' in time");
-    for (auto wait = look_again;; wait = std::min(wait * 2, first_rest)) {
-        try {
-            if (const auto by = weft::with_deadline(until, [&] { return node_.names()->find(name_); });
-                by && by->token != mine.token)
-                return by->node;
-        } catch (const std::system_error&) {  // the store is out of reach
-        }
-        if (weft::now() >= until)
-            throw timeout_error("weft: '" + name_ + "' has left node '" + node_.name() + "', and no node has it yet");
-        weft::this_fiber::sleep_for(wait);
-    }
-}
-
-bool placed_core::has_ended() noexcept {
-    const lock held(lock_);
-    return has_ended_ || !has_begun_;  // the keeper will see that before anything else
-}
-
-void placed_core::ask_to_end() noexcept {
-    const lock held(lock_);
-    if (!std::exchange(ends_, true)) end_until_ = weft::now() + options_.shutdown;
-    touch();
-}
-
-void placed_core::end() noexcept {
-    const shield until_over;
-    ask_to_end();
-    lock held(lock_);
-    changed_.wait_until(held, end_until_ + 2 * to_die, [&] { return has_ended_ || !has_begun_; });
-}
-
-}  // namespace detail
-
-placement::placement(std::shared_ptr<detail::node_core> by, std::shared_ptr<detail::placed_core> what) noexcept
-    : by_(std::move(by)), what_(std::move(what)) {}
-placement::placement(placement&&) noexcept = default;
-placement& placement::operator=(placement&& other) noexcept {
-    if (this == &other) return *this;
-    end();
-    by_ = std::move(other.by_);
-    what_ = std::move(other.what_);
-    return *this;
-}
-placement::~placement() { end(); }
-
-detail::placed_core& placement::core() const {
-    if (!what_) throw error(errc::closed, "weft: this placement was moved from", false);
-    return *what_;
-}
-const std::string& placement::name() const { return core().name(); }
-bool placement::runs_here() const noexcept { return what_ && what_->runs_here(); }
-std::string placement::move_until(std::string_view to, weft::detail::time_point until) { return core().move(to, until); }
-void placement::end() noexcept {
-    if (what_) by_->end_placement(what_);
-}
-
-}  // namespace weft::cluster
+}  // namespace weft::cluster::detail

@@ -46,27 +46,13 @@
 #include <weft/condition_variable.hpp>
 #include <weft/mutex.hpp>
 
-#include "cluster/bytes.hpp"
 #include "cluster/membership.hpp"
+#include "cluster/placed_record.hpp"
 
 namespace weft::cluster::detail {
 
 class node_core;
 using weft::detail::time_point;
-
-/// What the store keeps of a placed actor.
-struct placed_record {
-    std::uint64_t token = 0;  ///< of the life that has stored it
-    std::uint64_t number = 0;  ///< of this record: grows over all lives
-    std::uint64_t kind = 0;  ///< of the state's class
-    std::uint32_t version = 0;  ///< in which the state is written
-    std::string next = {};  ///< the node that is to go on, if the actor was moved
-    byte_vector state = {};
-
-    std::string text() const;
-    /// \returns nothing if the text is no record
-    static std::optional<placed_record> in(std::string_view text);
-};
 
 class placed_core : public std::enable_shared_from_this<placed_core> {
 public:
