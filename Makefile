@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http answer redis nats endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test test-ci bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -32,6 +32,9 @@ demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 choose
 
 test: setup setup-python ## builds everything and runs every test; TESTS=regex and TARGETS='a b' choose
 	$(call suite,dev)
+
+test-ci: setup setup-python ## the same without the suites that CI runs under the sanitizers, and without the longest checks
+	$(call suite,ci)
 
 asan: setup-tsan setup-python ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call suite,asan,$(FIXED_ADDRESSES))

@@ -1,7 +1,9 @@
 # weft_header_check(target include_dir header_glob): an object library with one source per header, each of which includes
-# that header and nothing else. It builds exactly if every header compiles alone, with only include_dir on the path.
+# that header and nothing else. It builds exactly if every header compiles alone, with only include_dir on the path. Headers in folders called
+# detail are left out, since no program includes them itself.
 function(weft_header_check target include_dir pattern)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${include_dir}" "${include_dir}/${pattern}")
+    list(FILTER headers EXCLUDE REGEX "(^|/)detail/")
     set(sources)
     foreach(header IN LISTS headers)
         set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}/${header}.cpp")
