@@ -494,7 +494,7 @@ TEST(placed, an_end_with_a_store_out_of_reach_is_over_in_time) {
 }
 
 TEST(placed, two_lives_are_never_alive_at_once_while_clocks_run) {
-    weft::explore(20, [] {
+    weft::explore(8, [] {
         counting::counter::most_alive = counting::counter::alive;
         const auto before = counting::counter::alive;
         {
