@@ -8,6 +8,7 @@
 #include <weft/cluster/name_ref.hpp>
 #include <weft/cluster/name_store.hpp>
 #include <weft/cluster/node.hpp>
+#include <weft/cluster/placed.hpp>
 #include <weft/cluster/remote_ref.hpp>
 #include <weft/cluster/topic.hpp>
 #include <weft/cluster/transport.hpp>

@@ -20,6 +20,7 @@
 #include "base/fork.hpp"
 #include "base/futex_lock.hpp"
 #include "base/never_destroyed.hpp"
+#include "sync/channel_core.hpp"
 
 namespace weft::detail {
 namespace {
@@ -43,7 +44,7 @@ auto leads_to(const linkable& end) noexcept {
     return [&end](const linkable::link& l) { return l.other.get() == &end; };
 }
 
-bool is_open(const channel_ref& monitor) noexcept { return !channel_is_closed(monitor.core()); }
+bool is_open(const channel_ref& monitor) noexcept { return !monitor.core().was_closed(); }
 
 void tell(const channel_ref& monitor, exit_reason why) noexcept {
     channel_try_send(monitor.core(), &why);

@@ -7,6 +7,7 @@
 #include <weft/stop.hpp>
 
 #include "sched/scheduler.hpp"
+#include "sync/channel_core.hpp"
 
 namespace weft::detail {
 child::child(std::shared_ptr<supervisor_core> its_owner, const child_attributes& a)
@@ -132,7 +133,7 @@ void supervisor_core::end(exit_reason why) noexcept {
         state_ = state::stopping;  // no more children are accepted
         children.swap(children_);
         as_child.swap(as_child_);
-        is_heard = as_child || std::ranges::any_of(monitors_, [](const channel_ref& m) { return !channel_is_closed(m.core()); });
+        is_heard = as_child || std::ranges::any_of(monitors_, [](const channel_ref& m) { return !m.core().was_closed(); });
     }
     for (const auto& c : children) c->end(why);
     if (auto* const f = this_fiber_block(); f && why.kind == exit_kind::failed && !is_heard)
@@ -181,7 +182,7 @@ receiver<exit_reason> supervisor_core::monitor() {
     keep_channel(made.core());
     receiver<exit_reason> rx(made);
     const lock_type lock(mutex_);
-    std::erase_if(monitors_, [](const channel_ref& m) { return channel_is_closed(m.core()); });
+    std::erase_if(monitors_, [](const channel_ref& m) { return m.core().was_closed(); });
     if (state_ != state::ended) {
         monitors_.push_back(std::move(made));
     } else {

@@ -90,8 +90,9 @@ void node_core::on_find(const carried& m) {
         if (incarnation_ == 0) return;  // the asker's limit tells it
         auto status = static_cast<std::uint8_t>(errc::not_exposed);
         std::uint64_t serial = 0;
-        const auto found = std::ranges::find_if(
-            exposed_, [&](const auto& e) { return weft::detail::actor_name(e.second->actor.core()) == name; });
+        const auto found = std::ranges::find_if(exposed_, [&](const auto& e) {
+            return !e.second->is_placed && weft::detail::actor_name(e.second->actor.core()) == name;
+        });
         if (found != exposed_.end()) {
             bool takes_all = true;
             while (!in.at_end() && takes_all) takes_all = has_entry(found->second->entries, in.number<std::uint64_t>());

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "cluster/node_core.hpp"
+#include "cluster/placed.hpp"
 #include "cluster/subject.hpp"
 
 namespace weft::cluster {
@@ -181,6 +182,7 @@ void node_core::end_life() {
             a->changed.notify_all();
         }
     }
+    each_placement(&placed_core::fence);
     for (const auto& in : {batches, replies})
         if (in) in->close();
 }
@@ -198,6 +200,7 @@ void node_core::on_death(const std::string& node, std::uint64_t incarnation) {
 
 void node_core::close() noexcept {
     const shield until_closed;   // the fiber that closes it may have been asked to stop
+    end_placements();
     std::map<std::uint64_t, std::shared_ptr<exposed>> released;
     std::vector<std::shared_ptr<inbox>> subscribed;
     {
@@ -301,13 +304,18 @@ void node_core::tick(lock& guard, const std::shared_ptr<contact>& c, time_point 
 }
 
 remote_address node_core::expose(weft::detail::actor_core_ref actor, std::span<const wire_entry> entries) {
-    lock guard(lock_);
+    const auto serial = reserve_serial();
+    expose_as(serial, std::move(actor), entries, {});
+    return {.node = options_.name, .incarnation = incarnation(), .serial = serial};
+}
+
+void node_core::expose_as(std::uint64_t serial, weft::detail::actor_core_ref actor, std::span<const wire_entry> entries,
+                          std::function<void(const exit_reason&)> on_end) {
+    const lock guard(lock_);
     require_open();
-    const auto serial = ++last_serial_;
-    const auto made = std::make_shared<exposed>(serial, std::move(actor), entries);
+    const auto made = std::make_shared<exposed>(serial, std::move(actor), entries, std::move(on_end));
     exposed_.emplace(serial, made);
     start_soon([this, made] { watch(made); });
-    return {.node = options_.name, .incarnation = incarnation_, .serial = serial};
 }
 
 void node_core::unexpose(std::uint64_t serial) noexcept {
@@ -327,7 +335,9 @@ void node_core::unexpose(std::uint64_t serial) noexcept {
 
 /// Waits for the actor's end, and tells the nodes that monitor it.
 void node_core::watch(const std::shared_ptr<exposed>& e) {
-    const auto why = e->end.receive().value_or(exit_reason{});
+    const auto got = e->end.receive();
+    const auto why = got.value_or(exit_reason{});
+    if (got && e->on_end) std::exchange(e->on_end, {})(why);  // else it is exposed no longer
     lock guard(lock_);
     if (exposed_.erase(e->serial) == 0) return;  // it is not exposed any more
     if (ended_.size() == most_ended) ended_.erase(ended_.begin());

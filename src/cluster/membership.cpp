@@ -7,6 +7,7 @@
 
 #include <weft/cluster/error.hpp>
 #include <weft/cluster/name_lease.hpp>
+#include <weft/cluster/wire.hpp>
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
 #include <weft/simulation.hpp>
@@ -377,6 +378,20 @@ bool membership::is_held(const held_name& n) const noexcept {
     return incarnation_ == n.incarnation && options_.store->clock() < valid_until_;
 }
 
+int membership::rank(std::string_view name) const noexcept {
+    const auto weight = [&](std::string_view node) { return wire_number(std::string(name) + ' ' + std::string(node)); };
+    const auto mine = weight(options_.node);
+    const lock held(lock_);
+    return static_cast<int>(std::ranges::count_if(alive_, [&](const auto& n) { return weight(n) > mine; }));
+}
+
+void membership::set_alive(const std::map<std::string, std::uint64_t>& by_key, std::size_t prefix) {
+    std::set<std::string> names;
+    for (const auto& [key, _] : by_key) names.insert(key.substr(prefix));
+    const lock held(lock_);
+    alive_.swap(names);
+}
+
 /// Tells of each incarnation of another node that has died, once.
 void membership::watch_nodes() {
     const auto prefix = "/weft/" + options_.cluster + "/node/";
@@ -391,6 +406,7 @@ void membership::watch_nodes() {
                 if (still == listed.end() || still->second != token) events_.died(key.substr(prefix.size()), token);
             }
             alive = std::move(listed);
+            set_alive(alive, prefix.size());
             const auto changes = options_.store->watch(prefix, now.revision + 1);
             name_change c;
             while (changes->receive(c)) {
@@ -401,6 +417,7 @@ void membership::watch_nodes() {
                     events_.died(c.now.key.substr(prefix.size()), token);
                 }
                 if (!c.is_gone) alive[c.now.key] = c.now.token;
+                set_alive(alive, prefix.size());
             }
             return;
         } catch (const std::system_error&) {   // out of reach, or changes were missed: list anew

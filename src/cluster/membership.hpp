@@ -82,6 +82,12 @@ public:
     void release(held_name&) noexcept;
     std::optional<owner> find(std::string_view name);
     bool holds(const held_name&) noexcept;
+    name_store& store() const noexcept { return *options_.store; }
+    /// What the keys of this cluster begin with.
+    std::string prefix() const { return "/weft/" + options_.cluster + "/"; }
+    /// \returns how many of the nodes alive should have that name rather than this one, so that names spread
+    ///          over the nodes (the highest hash of name and node first: Thaler and Ravishankar, 1998)
+    int rank(std::string_view name) const noexcept;
     /// \returns whether this node has a name with this token, for this actor
     bool holds(std::uint64_t token, std::uint64_t serial) noexcept;
 
@@ -103,18 +109,19 @@ private:
     void fence(std::uint64_t lease);
     void told();
     void watch_nodes();
+    void set_alive(const std::map<std::string, std::uint64_t>& by_key, std::size_t prefix);
     void remove_strays();
     void remove_stray(const std::string& key);
     void leave_stray(const std::string& key) noexcept;
     bool is_held(const held_name&) const noexcept;
-    std::string name_key(std::string_view name) const { return "/weft/" + options_.cluster + "/name/" + std::string(name); }
+    std::string name_key(std::string_view name) const { return prefix() + "name/" + std::string(name); }
     std::chrono::nanoseconds margin() const;
     bool is_member(std::uint64_t lease) const noexcept { return lease_ == lease && incarnation_ != 0; }
 
     const membership_options options_;
     const membership_events events_;
 
-    weft::mutex lock_;  // guards what follows
+    mutable weft::mutex lock_;  // guards what follows
     weft::condition_variable changed_;
     std::uint64_t lease_ = 0;  // 0: none
     std::uint64_t incarnation_ = 0;  // 0: away
@@ -124,6 +131,7 @@ private:
     std::map<std::string, std::shared_ptr<held_name>> held_;  // by key
     std::map<std::uint64_t, std::shared_ptr<held_name>> by_token_;  // the same ones
     std::set<std::string> claiming_;  // keys
+    std::set<std::string> alive_;  // nodes, as the store says
     std::map<std::string, int> strays_;  // keys, and how often they are still looked at
 };
 

@@ -109,11 +109,23 @@ wire_message node_core::make_message(const exposed& to, std::uint64_t number, st
 /// The actor was found by a name that it does not have any more.
 void node_core::refuse_for_name(const std::shared_ptr<contact>& c, epoch_halves their, std::uint64_t token, answer_path* path) {
     if (path) return path->fail(errc::not_owner, "the actor does not have that name any more");
+    if (token == 0) return;
     byte_vector body;
     put(body, token);
     const lock guard(lock_);
     if (is_current(*c, their)) queue_frame(*c, frame_kind::disowned, body);
 }
+
+/// PLACED-3
+struct node_core::in_hand_until_return {
+    ~in_hand_until_return() {
+        if (!is_placed) return;
+        const lock guard(core.lock_);
+        core.delivering_to_ = 0;
+    }
+    node_core& core;
+    bool is_placed = false;
+};
 
 bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their, byte_reader& in, bool asked) {
     const auto id = asked ? in.number<std::uint64_t>() : 0;
@@ -124,11 +136,18 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
     const epoch_halves of{.mine = their.yours, .yours = their.mine};
     std::unique_ptr<answer_path> path;
     std::shared_ptr<exposed> to;
+    bool is_refused = false;
+    in_hand_until_return in_hand{*this};
     {
         lock guard(lock_);
         if (!is_current(*c, their)) return true;
         const auto found = exposed_.find(serial);
         if (found != exposed_.end()) to = found->second;
+        if (to && to->is_placed) {
+            delivering_to_ = serial;
+            in_hand.is_placed = true;
+            is_refused = to->is_leaving || token == 0;  // such an actor is reached by its name only
+        }
         if (asked) ++c->answers_owed;
         if (!to) {
             // Nothing takes the message, so its room is free at once.
@@ -148,7 +167,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
     }
     if (asked) path = std::make_unique<path_to_contact>(shared_from_this(), c, of, id, deadline_after_ns(left));
     wire_message made;
-    if (token == 0 || (membership_ && membership_->holds(token, serial)))
+    if (!is_refused && (token == 0 || (membership_ && membership_->holds(token, serial))))
         made = make_message(*to, number, version, in.rest(), path);
     else
         refuse_for_name(c, their, token, path.get());

@@ -71,7 +71,7 @@ void name_finder::give_up(const remote_address& to, const char* why) {
 
 bool name_finder::give_up(const remote_address& to, const error& why, bool is_idempotent) {
     if (why.code() == errc::unreachable || why.code() == errc::node_gone || why.code() == errc::not_exposed ||
-        why.code() == errc::not_owner) {
+        why.code() == errc::not_owner || (why.code() == errc::not_answered && is_idempotent)) {
         give_up(to, why.what());
         return is_idempotent || !why.maybe_handled();
     }

@@ -51,6 +51,7 @@ struct node_faults {
     bool accepts_gaps = false;  // a lost frame does not end the epoch
     bool compares_nothing = false;  // no beats
     bool counts_lease_from_answer = false;
+    bool stores_without_token = false;  // a placed actor's state, whoever has its name now
 };
 
 constexpr std::uint8_t no_status = 255;  // of an answer without a byte
@@ -136,13 +137,22 @@ struct contact {
 };
 
 struct exposed {
-    exposed(std::uint64_t s, weft::detail::actor_core_ref a, std::span<const wire_entry> e)
-        : serial(s), actor(std::move(a)), entries(e), end(weft::detail::actor_monitor(actor.core())) {}
+    exposed(std::uint64_t s, weft::detail::actor_core_ref a, std::span<const wire_entry> e,
+            std::function<void(const exit_reason&)> told)
+        : serial(s),
+          actor(std::move(a)),
+          entries(e),
+          on_end(std::move(told)),
+          is_placed(on_end != nullptr),
+          end(weft::detail::actor_monitor(actor.core())) {}
 
     const std::uint64_t serial;
     const weft::detail::actor_core_ref actor;
     const std::span<const wire_entry> entries;
+    std::function<void(const exit_reason&)> on_end;  // called once; null unless it is a placed actor
+    const bool is_placed;
     receiver<exit_reason> end;
+    bool is_leaving = false;  // it takes no messages any more; guarded by the node's lock
     std::map<std::string, std::shared_ptr<inbox>> groups;  // that it has joined; guarded by the node's lock
 };
 
@@ -158,6 +168,8 @@ time_point deadline_after_ns(std::int64_t left) noexcept;
 std::string text_of(const exit_reason&);
 /// Whether the actor may have handled an ask that has failed so.
 bool may_be_handled(errc) noexcept;
+
+class placed_core;
 
 class node_core : public std::enable_shared_from_this<node_core> {
 public:
@@ -175,6 +187,8 @@ public:
     void link(weft::detail::linkable& here, const remote_address&);
     void unlink(weft::detail::linkable& here, const remote_address&) noexcept;
     remote_address expose(weft::detail::actor_core_ref, std::span<const wire_entry>);
+    void expose_as(std::uint64_t serial, weft::detail::actor_core_ref, std::span<const wire_entry>,
+                   std::function<void(const exit_reason&)> on_end);
     void unexpose(std::uint64_t serial) noexcept;
     remote_address find(std::string_view node, std::string_view actor, std::span<const wire_entry>, time_point until);
 
@@ -186,6 +200,15 @@ public:
     void publish(std::string_view topic, const outgoing&);
     std::shared_ptr<inbox> subscribe(std::string_view topic);
 
+    // For placed actors.
+    std::shared_ptr<placed_core> place(std::shared_ptr<placed_core>);
+    void end_placement(const std::shared_ptr<placed_core>&) noexcept;
+    std::uint64_t reserve_serial();
+    void set_doors(std::uint64_t serial, bool open);
+    bool is_delivering_to(std::uint64_t serial);
+    std::optional<std::uint64_t> put_as_owner(const std::string& key, const std::string& value, std::uint64_t before,
+                                              const std::string& name, std::uint64_t token);
+
     void end_link(const std::shared_ptr<contact>&, epoch_halves, link_key, const exit_reason&) noexcept;
 
     // For answers to asks of other nodes.
@@ -195,6 +218,7 @@ public:
                 std::string_view text) noexcept;
 
     const std::string& name() const noexcept { return options_.name; }
+    std::chrono::nanoseconds lease() const noexcept { return options_.lease; }
     std::uint64_t incarnation();
     bool exposes(const remote_address&);
     /// \throws error (closed)
@@ -234,6 +258,7 @@ private:
     bool on_frame(const std::shared_ptr<contact>&, epoch_halves their, frame_kind, std::span<const std::byte> body);
     static wire_message make_message(const exposed&, std::uint64_t number, std::uint32_t version, std::span<const std::byte>,
                                      std::unique_ptr<answer_path>&);
+    struct in_hand_until_return;
     bool on_message(const std::shared_ptr<contact>&, epoch_halves their, byte_reader&, bool asked);
     void on_beat(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
     bool on_disowned(contact&, epoch_halves their, byte_reader&);
@@ -276,6 +301,11 @@ private:
     template <class F>
     void read_each(std::shared_ptr<inbox> node_core::*which, F&& f);
 
+    // placing.cpp
+    void end_placements() noexcept;
+    void each_placement(void (placed_core::*f)() noexcept) noexcept;
+    void watch_names();
+
     // groups.cpp
     void serve_group(const std::shared_ptr<exposed>&, inbox&);
     void on_group_message(const std::shared_ptr<exposed>&, const carried&);
@@ -304,6 +334,9 @@ private:
     std::map<std::uint64_t, std::shared_ptr<exposed>> exposed_;
     std::map<std::uint64_t, ended_actor> ended_;
     std::map<std::uint64_t, pending_ask*> requests_;
+    std::map<std::string, std::shared_ptr<placed_core>, std::less<>> placed_;
+    bool watches_names_ = false, ends_placements_ = false;
+    std::uint64_t delivering_to_ = 0;  // the actor whose message the reader of batches has in hand
     std::vector<std::weak_ptr<inbox>> topics_;  // subscriptions, to be closed with the node
     node_stats stats_;
 

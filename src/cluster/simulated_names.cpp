@@ -16,6 +16,8 @@ namespace detail {
 
 using time_point = std::chrono::steady_clock::time_point;
 
+constexpr std::uint64_t no_lease = 0;
+
 struct simulated_entry {
     std::string value;
     std::uint64_t token, lease;
@@ -35,6 +37,11 @@ struct simulated_entries : simulated_access {
     std::map<std::uint64_t, simulated_lease> leases;
     std::vector<logged_change> log;
 
+    /// 0: there is none.
+    std::uint64_t token_of(std::string_view key) const {
+        const auto found = entries.find(key);
+        return found == entries.end() ? 0 : found->second.token;
+    }
     void put(std::string_view key, std::string_view value, std::uint64_t lease) {
         ++revision;
         entries.insert_or_assign(std::string(key), simulated_entry{std::string(value), revision, lease});
@@ -148,6 +155,14 @@ public:
             if (found == state_->entries.end() || found->second.token != token || !state_->leases.contains(lease))
                 return std::nullopt;
             state_->put(key, value, lease);
+            return state_->revision;
+        });
+    }
+    std::optional<std::uint64_t> put_as_owner(std::string_view key, std::string_view value, std::uint64_t before,
+                                              std::string_view name, std::uint64_t token) override {
+        return call([&]() -> std::optional<std::uint64_t> {
+            if (state_->token_of(name) != token || state_->token_of(key) != before) return std::nullopt;
+            state_->put(key, value, no_lease);
             return state_->revision;
         });
     }

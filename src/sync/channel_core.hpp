@@ -87,6 +87,8 @@ public:
 
     void close() noexcept;
     bool is_closed() noexcept;
+    /// Whether it is closed; not a switch point, for a caller that holds a lock.
+    bool was_closed() noexcept;
     std::size_t size() noexcept;
     std::size_t capacity() const noexcept { return buffer_.capacity(); }
     const element_operations& element() const noexcept { return buffer_.element(); }

@@ -23,6 +23,10 @@ void channel_core::close() noexcept {
 
 bool channel_core::is_closed() noexcept {
     switch_point();
+    return was_closed();
+}
+
+bool channel_core::was_closed() noexcept {
     lock_.lock();
     const bool closed = closed_;
     lock_.unlock();

@@ -1,10 +1,13 @@
 // Nodes over a real nats-server and a real etcd.
 #include <gmock/gmock.h>
 
+#include <iostream>
+
 #include <weft/cluster/over_etcd.hpp>
 #include <weft/cluster/over_nats.hpp>
 
 #include "cluster/bank.hpp"
+#include "cluster/counter.hpp"
 #include "etcd/support/etcd_server.hpp"
 #include "nats/support/nats_server.hpp"
 
@@ -103,5 +106,37 @@ TEST(engines, names_are_in_etcd) {
         });
         EXPECT_GT(theirs->token(), mine->token());
         in_the_end([&] { EXPECT_EQ(a.find<bank::account>("bank/ann").ask(bank::balance{}, 2s), 3); });
+    });
+}
+
+TEST(engines, placed_actors_move_with_a_mebibyte_and_outlive_their_node) {
+    weft::test::nats_server server;
+    server.start();
+    weft::test::etcd_server store;
+    weft::run([&] {
+        using counting::counter;
+        const auto start = [&](const char* name) {
+            return node({.name = name, .cluster = "count", .words = words_by(server), .names = names_by(store), .lease = 5s});
+        };
+        auto a = start("a"), b = start("b"), asker = start("c");
+        const weft::cluster::place_options how{.when = weft::cluster::checkpoint::before_answer, .max_state_bytes = 1'100'000};
+        auto at_a = weft::cluster::place<counter>(a, "sum", how), at_b = weft::cluster::place<counter>(b, "sum", how);
+        const weft::cluster::name_ref<counter> sum(asker, "sum");
+        EXPECT_EQ(sum.ask(counting::add{1}, 20s), 1);
+        sum.ask(counting::grow{1 << 20}, 20s);
+        for (int i = 0; i < 4; ++i) {
+            auto& from = at_a.runs_here() ? at_a : at_b;
+            const auto* const to = at_a.runs_here() ? "b" : "a";
+            const auto began = weft::now();
+            EXPECT_EQ(from.move(to, 20s), to);
+            EXPECT_EQ(sum.ask(counting::add{1}, 20s), i + 2);
+            std::cout << "moved a mebibyte, and asked, in " << (weft::now() - began) / 1ms << " ms\n";
+        }
+        auto& dead = at_a.runs_here() ? a : b;
+        store.kill();  // the owner's lease ends, and the store keeps the state
+        while (at_a.runs_here() || at_b.runs_here()) weft::this_fiber::sleep_for(20ms);
+        store.start();
+        dead.close();
+        EXPECT_EQ(in_the_end([&] { return sum.ask(counting::add{1}, 10s, weft::cluster::retry::idempotent); }), 6);
     });
 }

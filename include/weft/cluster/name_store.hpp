@@ -63,6 +63,11 @@ public:
     /// gone.
     virtual std::optional<std::uint64_t> replace(std::string_view key, std::uint64_t token, std::string_view value,
                                                  std::uint64_t lease) = 0;
+    /// Makes or replaces an entry that has no lease, for the owner of a name: only if the name's entry has the
+    /// token of its claim, and this one still has the token `before` (0: there is none).
+    /// \returns the entry's new token; empty if one of the two is otherwise.
+    virtual std::optional<std::uint64_t> put_as_owner(std::string_view key, std::string_view value, std::uint64_t before,
+                                                      std::string_view name, std::uint64_t token) = 0;
     /// Removes an entry that has this token. \returns whether there was one
     virtual bool remove(std::string_view key, std::uint64_t token) = 0;
 

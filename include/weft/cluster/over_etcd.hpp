@@ -50,6 +50,16 @@ public:
                                          std::uint64_t lease) override {
         return written(etcd::mod_revision_of(key) == static_cast<std::int64_t>(token), key, value, lease);
     }
+    std::optional<std::uint64_t> put_as_owner(std::string_view key, std::string_view value, std::uint64_t before,
+                                              std::string_view name, std::uint64_t token) override {
+        auto t = etcd::txn();
+        t.when(etcd::mod_revision_of(name) == static_cast<std::int64_t>(token))
+            .when(etcd::mod_revision_of(key) == static_cast<std::int64_t>(before))  // 0 of a key without an entry
+            .then(etcd::put(key, value));
+        const auto done = client_.txn(t);
+        if (!done.succeeded) return std::nullopt;
+        return static_cast<std::uint64_t>(done.revision);
+    }
     bool remove(std::string_view key, std::uint64_t token) override {
         auto t = etcd::txn();
         t.when(etcd::mod_revision_of(key) == static_cast<std::int64_t>(token)).then(etcd::remove(key));

@@ -144,7 +144,12 @@ public:
             serve(core, &actor);
         }
     }
-    const std::type_info& type() const noexcept override { return typeid(A); }
+    const std::type_info& type() const noexcept override {
+        if constexpr (requires { typename A::weft_stands_for; })  // A derives from that, and adds no handlers for users
+            return typeid(typename A::weft_stands_for);
+        else
+            return typeid(A);
+    }
     exit_message* on_linked_end() const noexcept override {
         if constexpr (handles<A, linked_exit>)
             return [](std::string_view actor, const exit_reason& why) {

@@ -38,6 +38,10 @@ public:
                                          std::uint64_t lease) override {
         return of_->replace(key, token, value, lease);
     }
+    std::optional<std::uint64_t> put_as_owner(std::string_view key, std::string_view value, std::uint64_t before,
+                                              std::string_view name, std::uint64_t token) override {
+        return of_->put_as_owner(key, value, before, name, token);
+    }
     bool remove(std::string_view key, std::uint64_t token) override {
         const bool was_there = of_->remove(key, token);
         removed_.insert(token);  // if it was not there, it was gone before

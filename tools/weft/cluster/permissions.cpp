@@ -36,6 +36,7 @@ std::vector<key_permission> etcd_permissions(const std::string& cluster, const s
     return {{.key = keys, .is_prefix = true},
             {.key = keys + "node/" + node, .may_write = true},
             {.key = keys + "name/", .is_prefix = true, .may_write = true},
+            {.key = keys + "state/", .is_prefix = true, .may_write = true},  // of placed actors
             {.key = bank::etcd_ledger::prefix_of(cluster), .is_prefix = true, .may_write = true}};
 }
 

@@ -56,13 +56,18 @@ public:
         : weft::detail::plain_message<M>(std::move(m)), answer_(std::move(to)), version_(version) {}
 
     void handle(void* actor, weft::detail::actor_core&) override {
+        A& a = *static_cast<A*>(actor);
         if (!answer_) {
-            static_cast<A*>(actor)->handle(std::move(this->value_));
-            return;
+            a.handle(std::move(this->value_));
+            return handled(a);
         }
         if (answer_->is_late()) return answer_->fail(errc::expired, "the asker has given up");
         try {
-            answer_->answer(call(*static_cast<A*>(actor)), version_);
+            const auto bytes = call(a);
+            handled(a);
+            answer_->answer(bytes, version_);
+        } catch (const cancelled&) {  // it is killed: the end of answer_ tells
+            throw;
         } catch (...) {
             fail_with_current(*answer_);
             throw;
@@ -70,6 +75,10 @@ public:
     }
 
 private:
+    /// A placed actor makes its checkpoints here.
+    static void handled(A& a) {
+        if constexpr (requires { a.weft_handled(); }) a.weft_handled();
+    }
     std::vector<std::byte> call(A& a) {
         using R = weft::detail::reply_of<A, M>;
         std::vector<std::byte> bytes;
