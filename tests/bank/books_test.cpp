@@ -8,12 +8,16 @@
 #include <weft/explore.hpp>
 #include <weft/weft.hpp>
 
+#include "arch/sanitizer.hpp"
 #include "bank/cluster/bank_node.hpp"
 #include "bank/cluster/record.hpp"
 
 using namespace std::chrono_literals;
 
 namespace {
+
+/// Under AddressSanitizer a seed takes twenty times as long.
+constexpr std::uint64_t seeds(std::uint64_t n) { return WEFT_UNDER_ASAN ? (n + 3) / 4 : n; }
 
 /// One store; each host sees it by a ledger of its own, which can be frozen, and whose answers can be lost.
 class simulated_ledger {
@@ -139,7 +143,7 @@ bool balance_under(bank_of_three& b, const std::function<void(const std::string&
 }  // namespace
 
 TEST(books, balance_when_nothing_fails_and_the_accounts_are_spread) {
-    weft::explore(5, [] {
+    weft::explore(seeds(5), [] {
         bank_of_three b;
         b.accounts = {"ann", "bob", "cy", "dan", "eve", "fay"};
         EXPECT_TRUE(balance_under(b, [](const std::string&) {}));
@@ -151,7 +155,7 @@ TEST(books, balance_when_nothing_fails_and_the_accounts_are_spread) {
 
 TEST(books, a_newcomer_takes_most_of_what_becomes_free) {
     std::size_t newcomers = 0, others = 0;
-    weft::explore(10, [&] {
+    weft::explore(seeds(10), [&] {
         bank_of_three b;
         b.accounts = {"ann", "bob", "cy", "dan", "eve", "fay"};
         weft::with_scope([&](weft::scope& s) {
@@ -174,7 +178,7 @@ TEST(books, a_newcomer_takes_most_of_what_becomes_free) {
 }
 
 TEST(books, balance_when_nodes_freeze_and_come_back_late) {
-    weft::explore(8, [] {
+    weft::explore(seeds(8), [] {
         bank_of_three b;
         b.ledger.most_ms = 150;
         EXPECT_TRUE(balance_under(b, [&](const std::string& node) { b.freeze_a_while(node); }));
@@ -183,7 +187,7 @@ TEST(books, balance_when_nodes_freeze_and_come_back_late) {
 }
 
 TEST(books, balance_when_answers_of_the_ledger_and_words_are_lost) {
-    weft::explore(8, [] {
+    weft::explore(seeds(8), [] {
         bank_of_three b;
         b.ledger.lose_answer_one_in = 20;
         b.words.set_faults({.least_delay = 1ms, .most_delay = 20ms, .lose_one_in = 30});
