@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http answer redis nats endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test test-ci bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test test-ci bare-test asan tsan check-alone release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -41,6 +41,10 @@ asan: setup-tsan setup-python ## the tests under AddressSanitizer and UndefinedB
 
 tsan: setup-tsan ## the tests under ThreadSanitizer
 	$(call suite,tsan,$(FIXED_ADDRESSES))
+
+check-alone: setup-tsan ## whether each source compiles alone, without those that are one unit with it
+	$(call configure,tsan)
+	ctest --test-dir build/tsan -R '^check\.alone$$' --output-on-failure
 
 release: setup ## the tests as released: optimised, without assertions
 	$(call suite,release)
