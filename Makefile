@@ -33,7 +33,7 @@ demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 choose
 test: setup setup-python ## builds everything and runs every test; TESTS=regex and TARGETS='a b' choose
 	$(call suite,dev)
 
-test-ci: setup setup-python ## the same without the suites that CI runs under the sanitizers, and without the longest checks
+test-ci: setup setup-python ## the tests in dev without the suites that CI runs under the sanitizers, and without the longest checks
 	$(call suite,ci)
 
 asan: setup-tsan setup-python ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -74,7 +74,7 @@ void node_core::join(std::string_view group, const remote_address& actor) {
         require_open();
         const bool is_here = actor.node == options_.name && actor.incarnation == incarnation_;
         const auto found = is_here ? exposed_.find(actor.serial) : exposed_.end();
-        if (found != exposed_.end() && !found->second->is_placed) return found->second;  // that one is reached by its name only
+        if (found != exposed_.end() && !found->second->is_placed) return found->second;  // a placed actor is reached by its name only
         throw error(errc::not_exposed, "weft: only an actor that this node exposes can join group '" + std::string(group) + "'",
                     false);
     };

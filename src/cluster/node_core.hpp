@@ -51,7 +51,7 @@ struct node_faults {
     bool accepts_gaps = false;  // a lost frame does not end the epoch
     bool compares_nothing = false;  // no beats
     bool counts_lease_from_answer = false;
-    bool stores_without_token = false;  // a placed actor's state, whoever has its name now
+    bool stores_without_token = false;  // a placed actor's state is stored also after the name has passed to another node
 };
 
 constexpr std::uint8_t no_status = 255;  // of an answer without a byte

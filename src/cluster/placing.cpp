@@ -23,7 +23,7 @@ std::shared_ptr<placed_core> node_core::place(std::shared_ptr<placed_core> made)
     if (is_closed_ || ends_placements_) throw_closed();
     if (!placed_.emplace(made->name(), made).second)
         throw std::invalid_argument("weft: node '" + options_.name + "' has placed '" + made->name() + "' already");
-    if (placed_.size() == 1 && !std::exchange(watches_names_, true)) start_soon([this] { watch_names(); });
+    if (!std::exchange(watches_names_, true)) start_soon([this] { watch_names(); });
     start_soon([made] { made->run(); });
     return made;
 }

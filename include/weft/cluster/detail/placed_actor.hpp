@@ -97,7 +97,8 @@ struct placed_kind {
     std::string_view name;
     wire_versions versions;
     std::span<const wire_entry> entries;
-    /// Makes the actor of a life, which is not started yet. \throws what the format throws for bytes that are no state
+    /// Makes the actor of a life, which is not started yet.
+    /// \throws what the format throws for bytes that are no state
     weft::detail::actor_core_ref (*make)(const actor_attributes&, std::shared_ptr<placed_life>, const std::optional<state_bytes>&,
                                          std::uint64_t token);
     std::unique_ptr<weft::detail::message> (*save_now)();
