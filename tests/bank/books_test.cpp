@@ -174,7 +174,7 @@ TEST(books, a_newcomer_takes_most_of_what_becomes_free) {
         });
     });
     EXPECT_GE(newcomers, 2 * others);
-    EXPECT_GT(newcomers, 10u);
+    EXPECT_GT(newcomers, seeds(10));
 }
 
 TEST(books, balance_when_nodes_freeze_and_come_back_late) {
