@@ -88,13 +88,16 @@ bench-http-client: setup ## CPU time of a request, of weft's HTTP client beside 
 	bench/http_client/run build/release/weft_bench_http_client $(ARGS)
 
 # JetStream needs a server that is in no distribution; Go builds it.
-cluster-test: setup ## HISTORIES=1000 of names, checked by porcupine; weft::nats and work queues with JetStream, against a nats-server that Go builds
+cluster-test: setup ## HISTORIES=1000 of names in simulation and 17 minutes of them over etcd, checked by porcupine; weft::nats and work queues with JetStream
 	GOBIN=$(CURDIR)/build/tools/nats go install github.com/nats-io/nats-server/v2@v2.12.3
 	$(call configure,dev)
 	cmake -DWEFT_NEW_NATS_SERVER=$(CURDIR)/build/tools/nats/nats-server build/dev
 	cmake --build --preset dev --target nats_test cluster_engines_test weft_linearizability --parallel $(JOBS)
 	tests/cluster/linearizability/run build/dev/tests/names_record build/dev/tests/linearizability/names_checker --histories $(or $(HISTORIES),1000) \
 	    --keep build/dev/linearizability
+	rm -rf build/dev/linearizability_over_etcd
+	tests/cluster/linearizability/run_over_etcd build/dev/tests/names_process build/dev/tests/linearizability/names_checker \
+	    --minutes $(or $(MINUTES_OVER_ETCD),17) --keep build/dev/linearizability_over_etcd
 	build/dev/tests/nats_test
 	build/dev/tests/cluster_engines_test
 

@@ -37,6 +37,18 @@ add_custom_command(OUTPUT "${names_checker}" COMMAND ${go_offline} "${WEFT_GO}" 
 add_custom_target(names_checker ALL DEPENDS "${names_checker}")
 add_custom_target(weft_linearizability DEPENDS names_checker names_record)
 
+# One node over a real etcd; `make cluster-test` starts several, and kills them and members of etcd.
+file(GLOB process_sources CONFIGURE_DEPENDS "${linearizability}/over_etcd/*.cpp")
+list(APPEND process_sources "${linearizability}/contender.cpp")
+weft_buildable(names_process "${process_sources}" weft_cluster weft_etcd nlohmann_json::nlohmann_json CLI11::CLI11)
+if(WEFT_BUILD_names_process)
+    add_executable(names_process EXCLUDE_FROM_ALL ${process_sources})
+    weft_compile_options(names_process LENIENT)
+    target_include_directories(names_process PRIVATE "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
+    target_link_libraries(names_process PRIVATE weft_cluster weft_etcd nlohmann_json::nlohmann_json CLI11::CLI11)
+    add_dependencies(weft_linearizability names_process)
+endif()
+
 add_test(NAME cluster.linearizability COMMAND Python3::Interpreter "${linearizability}/run" $<TARGET_FILE:names_record> "${names_checker}"
          --histories 20)
 set_tests_properties(cluster.linearizability PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT})

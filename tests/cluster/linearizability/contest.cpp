@@ -2,36 +2,17 @@
 
 #include <weft/weft.hpp>
 
-#include "cluster/bank.hpp"
+#include "cluster/linearizability/contender.hpp"
 
 namespace linearizability {
 namespace {
 
 using namespace std::chrono_literals;
-using weft::cluster::name_lease;
 using weft::cluster::detail::node_core;
 
 constexpr int clients = 3;  // of each node
 
 std::chrono::milliseconds up_to(std::uint32_t ms) { return std::chrono::milliseconds(weft::draw(ms)); }
-
-/// An actor that is exposed for one claim, so that the claim can be told by the actor that is found.
-class candidate {
-public:
-    explicit candidate(node_core& by)
-        : by_(by),
-          at_(weft::cluster::detail::expose(by, weft::spawn_actor<bank::account>(1).ref(),
-                                            weft::cluster::detail::wire_table_of<bank::account>::entries)) {}
-    ~candidate() { weft::cluster::detail::unexpose(by_, at_); }
-    candidate(const candidate&) = delete;
-    candidate& operator=(const candidate&) = delete;
-
-    const weft::cluster::detail::remote_address& at() const noexcept { return at_; }
-
-private:
-    node_core& by_;
-    const weft::cluster::detail::remote_address at_;
-};
 
 }  // namespace
 
@@ -69,7 +50,16 @@ void contest::live(std::size_t node) {
 void contest::live_once(std::size_t node, process& now, std::chrono::nanoseconds longest) {
     const auto until = std::min(weft::now() + longest, end_);
     weft::with_scope([&](weft::scope& s) {
-        for (int n = 0; n < clients; ++n) s.spawn([&, client = static_cast<int>(node) * clients + n] { want(now, client); });
+        for (int n = 0; n < clients; ++n)
+            s.spawn([&, client = static_cast<int>(node) * clients + n] {
+                contender({.into = into_,
+                           .node = *now.core,
+                           .store = *now.at.store,
+                           .goes_on = [this] { return goes_on(); },
+                           .choose = [this] { return wanted_[weft::draw(static_cast<std::uint32_t>(wanted_.size()))]; }},
+                          client)
+                    .run();
+            });
         weft::this_fiber::sleep_until(until);
         if (weft::draw(2) == 0) {   // killed: nothing that it does from now on arrives
             now.at.store->kill();
@@ -111,91 +101,6 @@ void contest::disturb() {
         names_.set_faults(at.host, quick_);
         at.store->answer_late_by(0s);
         weft::this_fiber::sleep_for(up_to(4000));
-    }
-}
-
-/// What one client does.
-void contest::want(const process& in, int client) {
-    while (goes_on()) {
-        const auto& name = wanted_[weft::draw(static_cast<std::uint32_t>(wanted_.size()))];
-        try {
-            if (weft::draw(3) == 0)
-                claim(in, client, name);
-            else
-                find(in, client, name);
-        } catch (const weft::cluster::error&) {   // without a lease, most often
-        } catch (const weft::timeout_error&) {
-        } catch (const std::system_error&) {}
-        weft::this_fiber::sleep_for(up_to(1500));
-    }
-}
-
-void contest::find(const process& in, int client, const std::string& name) {
-    recording now(into_, {.client = client, .what = "find", .name = name, .node = in.core->name()});
-    try {
-        const auto at = weft::cluster::detail::find_name(*in.core, name);
-        now->outcome = "found";
-        now->owner = at.node;
-        now->owner_life = at.incarnation;
-        now->owner_serial = at.serial;
-        now->token = at.token;
-    } catch (const weft::cluster::error& e) {
-        if (e.code() != weft::cluster::errc::unknown_name) return now.drop();
-        now->outcome = "nobody";
-    } catch (...) {
-        now.drop();
-        throw;
-    }
-}
-
-void contest::claim(const process& in, int client, const std::string& name) {
-    const candidate actor(*in.core);
-    const operation like{.client = client,
-                         .what = "claim",
-                         .name = name,
-                         .node = in.core->name(),
-                         .life = actor.at().incarnation,
-                         .serial = actor.at().serial};
-    if (auto lease = ask_for(in, like)) own(in, like, *lease);
-}
-
-std::optional<name_lease> contest::ask_for(const process& in, operation what) {
-    weft::cluster::detail::remote_address at{.node = what.node, .incarnation = what.life, .serial = what.serial};
-    const auto limit = weft::draw(6) == 0 ? up_to(400) : std::chrono::milliseconds(1min);
-    const auto name = what.name;
-    recording now(into_, std::move(what));
-    auto got = weft::with_timeout(limit, [&] { return weft::cluster::detail::claim_name(*in.core, name, at); });
-    now->outcome = got ? "ok" : "refused";
-    if (got) now->token = got->token();
-    now->life_after = in.core->incarnation();
-    return got;
-}
-
-/// Looks whether the name is held, and gives it up after a while.
-void contest::own(const process& in, const operation& like, name_lease& lease) {
-    const operation mine{.client = like.client, .what = "", .name = like.name, .node = like.node, .token = lease.token()};
-    struct giving_up {
-        ~giving_up() {
-            recording now(into, what);
-            now->what = "release";
-            lease.release();
-            if (in.at.store->has_removed(lease.token())) now->outcome = "ok";
-        }
-        const process& in;
-        history& into;
-        const operation& what;
-        name_lease& lease;
-    } const at_the_end{in, into_, mine, lease};
-    bool is_held = true;
-    for (auto left = weft::draw(weft::draw(2) == 0 ? 40 : 200); left > 0 && is_held && goes_on(); --left) {
-        {
-            recording now(into_, mine);
-            now->what = "held";
-            is_held = lease.held();
-            now->outcome = "true";
-            if (!is_held) now.drop();
-        }
-        weft::this_fiber::sleep_for(up_to(400));
     }
 }
 

@@ -44,11 +44,6 @@ private:
     void live_once(std::size_t node, process& now, std::chrono::nanoseconds longest);
     void slow_down(const place&);
     void disturb();
-    void want(const process&, int client);
-    void claim(const process&, int client, const std::string& name);
-    std::optional<weft::cluster::name_lease> ask_for(const process&, operation what);
-    void own(const process&, const operation& like, weft::cluster::name_lease&);
-    void find(const process&, int client, const std::string& name);
 
     history& into_;
     const weft::cluster::detail::node_faults planted_;

@@ -1,10 +1,15 @@
 // history.hpp - what clients of names have asked and were told, and when, as the checker reads it.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <mutex>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,17 +37,36 @@ struct operation {
                                    owner_life, owner_serial, call, returned)
 };
 
-/// The operations of one simulated run. All fibers of such a run are on one thread, so it needs no lock.
+/// The operations of one simulated run, or of one process: those go to a file as they begin and end, so that a process that is killed
+/// leaves what it has asked for.
 class history {
 public:
-    /// \returns the virtual time in nanoseconds, or a little more: no two calls return the same
+    history() = default;
+    /// \param file  a descriptor, which stays the caller's
+    explicit history(int file) : file_(file) {}
+
+    /// \returns the time in nanoseconds, virtual in a simulated run, or a little more: no two calls return the same
     std::int64_t stamp() {
+        const std::scoped_lock guard(lock_);
         const std::chrono::nanoseconds now = weft::now().time_since_epoch();
         return last_ = std::max<std::int64_t>(last_ + 1, now.count());
     }
-    void add(operation o) { all_.push_back(std::move(o)); }
-    std::size_t size() const noexcept { return all_.size(); }
-    /// One line for each operation.
+    /// \returns the number of this operation, for end() or drop()
+    std::uint64_t begin(const operation& o) {
+        const std::scoped_lock guard(lock_);
+        if (file_ >= 0) put(begun_, o);
+        return begun_++;
+    }
+    void end(std::uint64_t number, operation o) {
+        const std::scoped_lock guard(lock_);
+        if (file_ >= 0) return put(number, o);
+        all_.push_back(std::move(o));
+    }
+    void drop(std::uint64_t number) {
+        const std::scoped_lock guard(lock_);
+        if (file_ >= 0) put(number, nullptr);
+    }
+    /// One line for each operation of a simulated run.
     void write(std::ostream& out, std::uint64_t seed) const {
         for (const auto& o : all_) {
             nlohmann::json line = o;
@@ -52,18 +76,33 @@ public:
     }
 
 private:
+    /// A later line of the same number stands for the one before.
+    void put(std::uint64_t number, const nlohmann::json& o) const {
+        const auto line = nlohmann::json::array({number, o}).dump() + '\n';
+        if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+            throw std::system_error(errno, std::generic_category(), "a history cannot be written");
+    }
+
+    std::mutex lock_;  // the fibers of a process are on several threads
+    const int file_ = -1;
     std::int64_t last_ = 0;
+    std::uint64_t begun_ = 0;
     std::vector<operation> all_;
 };
 
 /// Records an operation from here to its end, however that comes. An outcome that nobody has set is unknown.
 class recording {
 public:
-    recording(history& into, operation what) : into_(into), what_(std::move(what)) { what_.call = into_.stamp(); }
+    recording(history& into, operation what) : into_(into), what_(std::move(what)) {
+        what_.call = into_.stamp();
+        number_ = into_.begin(what_);
+    }
     ~recording() {
-        if (!is_kept_) return;
         what_.returned = into_.stamp();
-        into_.add(std::move(what_));
+        if (is_kept_)
+            into_.end(number_, std::move(what_));
+        else
+            into_.drop(number_);
     }
     recording(const recording&) = delete;
     recording& operator=(const recording&) = delete;
@@ -75,6 +114,7 @@ public:
 private:
     history& into_;
     operation what_;
+    std::uint64_t number_ = 0;
     bool is_kept_ = true;
 };
 

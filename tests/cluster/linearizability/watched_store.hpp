@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -15,7 +16,10 @@ class watched_store final : public weft::cluster::name_store {
 public:
     explicit watched_store(std::shared_ptr<weft::cluster::name_store> of) : of_(std::move(of)) {}
 
-    bool has_removed(std::uint64_t token) const { return removed_.contains(token); }
+    bool has_removed(std::uint64_t token) const {
+        const std::scoped_lock guard(lock_);
+        return removed_.contains(token);
+    }
     /// Delays the answers to renewals. simulated_names has delays of both ways only, which hardly show a lease that is counted from the
     /// wrong end of its renewal.
     void answer_late_by(std::chrono::nanoseconds delay) { delay_ = delay; }
@@ -44,6 +48,7 @@ public:
     }
     bool remove(std::string_view key, std::uint64_t token) override {
         const bool was_there = of_->remove(key, token);
+        const std::scoped_lock guard(lock_);
         removed_.insert(token);  // if it was not there, it was gone before
         return was_there;
     }
@@ -55,6 +60,7 @@ public:
 
 private:
     const std::shared_ptr<weft::cluster::name_store> of_;
+    mutable std::mutex lock_;  // guards removed_
     std::set<std::uint64_t> removed_;
     std::chrono::nanoseconds delay_{};
     bool is_killed_ = false;
