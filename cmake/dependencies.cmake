@@ -17,6 +17,14 @@ if(PkgConfig_FOUND AND (WEFT_TESTS OR WEFT_EXAMPLES) AND NOT CMAKE_CROSSCOMPILIN
     pkg_check_modules(libmariadb QUIET IMPORTED_TARGET libmariadb)
     pkg_check_modules(libcurl QUIET IMPORTED_TARGET libcurl)
 endif()
+if(PkgConfig_FOUND AND (WEFT_TESTS OR WEFT_EXAMPLES))   # wire formats of weft::cluster, in programs
+    pkg_check_modules(protobuf QUIET IMPORTED_TARGET protobuf)
+endif()
+find_path(WEFT_MSGPACK msgpack.hpp)
+mark_as_advanced(WEFT_MSGPACK)
+if(WEFT_MSGPACK)   # headers only
+    add_library(msgpack_cxx INTERFACE)
+endif()
 if(WEFT_TOOLS OR WEFT_TESTS OR WEFT_EXAMPLES)
     find_package(SQLite3 QUIET)
     find_package(CLI11 QUIET)

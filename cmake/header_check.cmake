@@ -1,9 +1,11 @@
-# weft_header_check(target include_dir header_glob): an object library with one source per header, each of which includes
+# weft_header_check(target include_dir header_glob [left_out...]): an object library with one source per header, each of which includes
 # that header and nothing else. It builds exactly if every header compiles alone, with only include_dir on the path. Headers in folders called
-# detail are left out, since no program includes them itself.
+# detail are left out, since no program includes them itself, and so are those that match one of the last expressions.
 function(weft_header_check target include_dir pattern)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${include_dir}" "${include_dir}/${pattern}")
-    list(FILTER headers EXCLUDE REGEX "(^|/)detail/")
+    foreach(left_out IN ITEMS "(^|/)detail/" LISTS ARGN)
+        list(FILTER headers EXCLUDE REGEX "${left_out}")
+    endforeach()
     set(sources)
     foreach(header IN LISTS headers)
         set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}/${header}.cpp")

@@ -2,9 +2,8 @@
 #include <weft/cluster/detail/cbor.hpp>
 
 #include <array>
-#include <string>
 
-#include <weft/cluster/error.hpp>
+#include <weft/cluster/detail/unreadable.hpp>
 
 namespace weft::cluster::detail {
 namespace {
@@ -25,12 +24,12 @@ public:
     void run() {
         do one_item();
         while (depth_ > 0);
-        if (!rest_.empty()) refuse_cbor("there are bytes after the value");
+        if (!rest_.empty()) refuse_bytes("there are bytes after the value");
     }
 
 private:
     std::uint8_t byte() {
-        if (rest_.empty()) refuse_cbor("it is cut short");
+        if (rest_.empty()) refuse_bytes("it is cut short");
         const auto b = static_cast<std::uint8_t>(rest_.front());
         rest_ = rest_.subspan(1);
         return b;
@@ -42,12 +41,12 @@ private:
         return value;
     }
     void skip(std::uint64_t bytes) {
-        if (bytes > rest_.size()) refuse_cbor("it is cut short");
+        if (bytes > rest_.size()) refuse_bytes("it is cut short");
         rest_ = rest_.subspan(bytes);
     }
     void enter(std::uint64_t items, bool open) {
-        if (depth_ == most_levels) refuse_cbor("it is deeper than 64 levels");
-        if (items > rest_.size()) refuse_cbor("it is cut short");   // each item has a byte at least
+        if (depth_ == most_levels) refuse_bytes("it is deeper than 64 levels");
+        if (items > rest_.size()) refuse_bytes("it is cut short");   // each item has a byte at least
         levels_[depth_++] = {.left = items, .open = open};
     }
     /// An item of the innermost level is complete; so are, perhaps, levels.
@@ -59,18 +58,18 @@ private:
         }
     }
     void one_item() {
-        if (++items_ > most_items) refuse_cbor("it has more than a million items");
+        if (++items_ > most_items) refuse_bytes("it has more than a million items");
         const auto first = byte();
         const auto major = first >> 5, detail = first & 31;
         if (first == 0xff) {   // a break
-            if (depth_ == 0 || !levels_[depth_ - 1].open) refuse_cbor("a break stands outside of an open item");
+            if (depth_ == 0 || !levels_[depth_ - 1].open) refuse_bytes("a break stands outside of an open item");
             --depth_;
             complete();
             return;
         }
         const bool open = detail == 31;
-        if (detail > 27 && !open) refuse_cbor("a length is malformed");
-        if (open && (major < 2 || major > 5)) refuse_cbor("an item of this kind has a length");
+        if (detail > 27 && !open) refuse_bytes("a length is malformed");
+        if (open && (major < 2 || major > 5)) refuse_bytes("an item of this kind has a length");
         const auto n = open ? 0 : argument(static_cast<std::uint8_t>(detail));
         switch (major) {
             case 2:
@@ -80,7 +79,7 @@ private:
                 break;
             case 4:
             case 5: {
-                if (n > rest_.size()) refuse_cbor("it is cut short");
+                if (n > rest_.size()) refuse_bytes("it is cut short");
                 const auto items = major == 5 ? 2 * n : n;
                 if (open || items > 0) return enter(items, open);
                 break;
@@ -99,9 +98,5 @@ private:
 }  // namespace
 
 void require_readable_cbor(std::span<const std::byte> bytes) { scanner(bytes).run(); }
-
-void refuse_cbor(const char* why) {
-    throw error(errc::bad_message, std::string("weft: the bytes are no message: ") + why, false);
-}
 
 }  // namespace weft::cluster::detail

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <weft/cluster/detail/cbor.hpp>
+#include <weft/cluster/detail/unreadable.hpp>
 #include <weft/cluster/wire.hpp>
 
 namespace weft::cluster {
@@ -37,7 +38,7 @@ struct wire_format<T> {
             const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
             return nlohmann::json::from_cbor(first, first + bytes.size()).template get<T>();
         } catch (const nlohmann::json::exception& e) {
-            detail::refuse_cbor(e.what());
+            detail::refuse_bytes(e.what());
         }
     }
 };

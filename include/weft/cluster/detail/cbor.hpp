@@ -13,6 +13,5 @@ namespace weft::cluster::detail {
 /// Refuses bytes that the library's reader, which recurses, could not read on a fiber's stack.
 /// \throws error (bad_message) if they are deeper than 64 levels, have more than 10^6 items, or are cut short
 WEFT_EXPORT void require_readable_cbor(std::span<const std::byte>);
-[[noreturn]] WEFT_EXPORT void refuse_cbor(const char* why);
 
 }  // namespace weft::cluster::detail
