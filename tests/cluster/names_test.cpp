@@ -61,6 +61,49 @@ TEST(names, have_one_owner) {
     });
 }
 
+TEST(names, two_clusters_on_one_server_do_not_meet) {
+    weft::explore(20, [] {
+        named_nodes t;
+        node a({.name = "a", .cluster = "shop", .words = t.words.at("a2"), .names = t.names.at("a2")});
+        const auto at_bank = t.a.expose(weft::spawn_actor<bank::account>({.name = "ann"}, 1));
+        const auto at_shop = a.expose(weft::spawn_actor<bank::account>({.name = "ann"}, 2));
+        const auto in_bank = t.a.claim("ann", at_bank), in_shop = a.claim("ann", at_shop);
+        ASSERT_TRUE(in_bank && in_shop);
+        EXPECT_EQ(t.b.find<bank::account>("ann").ask(bank::balance{}, 1s), 1);
+        EXPECT_EQ(t.b.find<bank::account>("a", "ann", 1s).ask(bank::balance{}, 1s), 1);
+        EXPECT_EQ(code_of([&] { (void)a.find<bank::account>("b", "ann", 1s); }), errc::unreachable);
+        a.close();
+        weft::this_fiber::sleep_for(60s);
+        EXPECT_TRUE(in_bank->held());
+        EXPECT_EQ(code_of([&] { (void)t.b.find<bank::account>("nobody"); }), errc::unknown_name);
+    });
+}
+
+TEST(names, a_clock_that_jumps_ends_the_lease_at_once_and_the_node_comes_back) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto store = std::make_shared<linearizability::watched_store>(t.names.at("c"));
+        node c({.name = "c", .cluster = "bank", .words = t.words.at("c"), .names = store, .give_up = 60s});
+        const auto at_c = c.expose(weft::spawn_actor<bank::account>(1)), at_a = t.a.expose(weft::spawn_actor<bank::account>(2));
+        const auto mine = c.claim("bank/ann", at_c);
+        ASSERT_TRUE(mine);
+        const auto first_life = c.incarnation();
+        store->jump(1h);  // the machine has slept, and the lease may have ended meanwhile
+        EXPECT_FALSE(mine->held());
+        while (c.incarnation() == first_life || c.incarnation() == 0) weft::this_fiber::sleep_for(100ms);
+        EXPECT_TRUE(mine->stop_token().stop_requested());
+        const auto again = c.expose(weft::spawn_actor<bank::account>(3));
+        auto theirs = t.a.claim("bank/ann", at_a);
+        while (!theirs) {  // until the store has ended the lease, too
+            weft::this_fiber::sleep_for(100ms);
+            theirs = t.a.claim("bank/ann", at_a);
+        }
+        EXPECT_GT(theirs->token(), mine->token());
+        EXPECT_EQ(c.find<bank::account>("bank/ann").ask(bank::balance{}, 1s), 2);
+        EXPECT_FALSE(c.claim("bank/ann", again));
+    });
+}
+
 TEST(names, are_of_actors_that_the_node_exposes) {
     weft::explore(5, [] {
         named_nodes t;

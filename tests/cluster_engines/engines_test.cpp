@@ -76,6 +76,29 @@ TEST(engines, a_server_that_is_killed_ends_the_epoch_and_contact_comes_again) {
     });
 }
 
+TEST(engines, nodes_that_start_before_their_engines_find_them_later) {
+    weft::test::nats_server server;
+    weft::test::etcd_server store(false);
+    weft::run([&] {
+        const auto start = [&](const char* name) {
+            return node({.name = name, .cluster = "bank", .words = words_by(server), .names = names_by(store), .lease = 5s, .give_up = 1s});
+        };
+        auto a = start("a"), b = start("b");
+        const auto local = weft::spawn_actor<bank::account>({.name = "ann"}, 1);
+        try {
+            static_cast<void>(a.claim("bank/ann", a.expose(local)));
+            ADD_FAILURE() << "there is no store";
+        } catch (const weft::cluster::error& e) {
+            EXPECT_EQ(e.code(), weft::cluster::errc::no_lease) << e.what();
+        }
+        server.start();
+        store.start();
+        const auto mine = in_the_end([&] { return a.claim("bank/ann", a.expose(local)); });
+        ASSERT_TRUE(mine);
+        EXPECT_EQ(in_the_end([&] { return b.find<bank::account>("bank/ann").ask(bank::balance{}, 2s); }), 1);
+    });
+}
+
 TEST(engines, names_are_in_etcd) {
     weft::test::nats_server server;
     server.start();

@@ -1,4 +1,5 @@
-// watched_store.hpp - the store as one process sees it: it remembers which entries were said to be gone, and may answer late.
+// watched_store.hpp - the store as one process sees it: it remembers which entries were said to be gone, and may answer late;
+// the clock of the process may jump.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,10 @@ public:
     void kill() { is_killed_ = true; }
     bool is_killed() const { return is_killed_; }
 
-    std::chrono::nanoseconds clock() const noexcept override { return of_->clock(); }
+    /// As the clock of a machine that has slept does.
+    void jump(std::chrono::nanoseconds forward) { jumped_ = forward; }
+
+    std::chrono::nanoseconds clock() const noexcept override { return of_->clock() + jumped_; }
     std::uint64_t grant(std::chrono::nanoseconds ttl) override { return of_->grant(ttl); }
     std::optional<std::chrono::nanoseconds> renew(std::uint64_t lease) override {
         const auto left = of_->renew(lease);
@@ -62,7 +66,7 @@ private:
     const std::shared_ptr<weft::cluster::name_store> of_;
     mutable std::mutex lock_;  // guards removed_
     std::set<std::uint64_t> removed_;
-    std::chrono::nanoseconds delay_{};
+    std::chrono::nanoseconds delay_{}, jumped_{};
     bool is_killed_ = false;
 };
 
