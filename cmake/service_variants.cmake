@@ -3,7 +3,7 @@
 file(GLOB_RECURSE variants_sources CONFIGURE_DEPENDS "bench/service/variants/*.cpp")
 weft_buildable(users_variants "${variants_sources}" users_service CLI11::CLI11)
 if(WEFT_BUILD_users_variants)
-    add_executable(users_variants EXCLUDE_FROM_ALL ${variants_sources})
+    add_executable(users_variants ${variants_sources})
     weft_compile_options(users_variants)
     set_target_properties(users_variants PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
     target_include_directories(users_variants PRIVATE bench/service/variants src)

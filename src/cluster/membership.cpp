@@ -392,7 +392,21 @@ void membership::set_alive(const std::map<std::string, std::uint64_t>& by_key, s
     alive_.swap(names);
 }
 
-/// Tells of each incarnation of another node that has died, once.
+/// An incarnation has ended at the store, which may be this node's own (MEMBERSHIP-7).
+void membership::died(const std::string& key, std::size_t prefix, std::uint64_t token) {
+    const auto node = key.substr(prefix);
+    if (node == options_.node) {
+        std::uint64_t lease = 0;
+        {
+            const lock held(lock_);
+            if (incarnation_ == token) lease = lease_;
+        }
+        if (lease != 0) fence(lease);
+    }
+    events_.died(node, token);
+}
+
+/// Tells of each incarnation that has died, once.
 void membership::watch_nodes() {
     const auto prefix = "/weft/" + options_.cluster + "/node/";
     std::map<std::string, std::uint64_t> alive;
@@ -403,7 +417,7 @@ void membership::watch_nodes() {
             for (const auto& e : now.entries) listed.emplace(e.key, e.token);
             for (const auto& [key, token] : alive) {
                 const auto still = listed.find(key);
-                if (still == listed.end() || still->second != token) events_.died(key.substr(prefix.size()), token);
+                if (still == listed.end() || still->second != token) died(key, prefix.size(), token);
             }
             alive = std::move(listed);
             set_alive(alive, prefix.size());
@@ -414,7 +428,7 @@ void membership::watch_nodes() {
                 if (known != alive.end() && (c.is_gone || known->second != c.now.token)) {
                     const auto token = known->second;
                     alive.erase(known);
-                    events_.died(c.now.key.substr(prefix.size()), token);
+                    died(c.now.key, prefix.size(), token);
                 }
                 if (!c.is_gone) alive[c.now.key] = c.now.token;
                 set_alive(alive, prefix.size());

@@ -23,6 +23,9 @@
 //   MEMBERSHIP-6  The key of an entry of this node's lease that is not held, since its claim was interrupted
 //                 or its release has failed, is in `strays_`, whose fiber removes the entry. It looks at
 //                 `claiming_` and `held_` after it has read the entry, so it removes none that will be held.
+//   MEMBERSHIP-7  A node that sees its own key gone from the store is fenced at once, although its lease should
+//                 live: before 3.5.12 (in 3.4, 3.4.31) a leader of etcd that was paused for longer than a lease
+//                 had left ends it when it goes on (etcd issue 15247), whoever leads by then.
 #pragma once
 
 #include <functional>
@@ -109,6 +112,7 @@ private:
     void fence(std::uint64_t lease);
     void told();
     void watch_nodes();
+    void died(const std::string& key, std::size_t prefix, std::uint64_t token);
     void set_alive(const std::map<std::string, std::uint64_t>& by_key, std::size_t prefix);
     void remove_strays();
     void remove_stray(const std::string& key);

@@ -104,6 +104,25 @@ TEST(names, a_clock_that_jumps_ends_the_lease_at_once_and_the_node_comes_back) {
     });
 }
 
+TEST(names, MEMBERSHIP_7_a_lease_that_the_store_ends_too_early_is_noticed_at_once) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto store = std::make_shared<linearizability::watched_store>(t.names.at("c"));
+        node c({.name = "c", .cluster = "bank", .words = t.words.at("c"), .names = store, .give_up = 60s});
+        const auto at_c = c.expose(weft::spawn_actor<bank::account>(1)), at_a = t.a.expose(weft::spawn_actor<bank::account>(2));
+        const auto mine = c.claim("bank/ann", at_c);
+        ASSERT_TRUE(mine);
+        t.names.at("nobody")->revoke(store->last_lease());
+        weft::this_fiber::sleep_for(100ms);  // a renewal would find it within seconds
+        EXPECT_FALSE(mine->held());
+        EXPECT_TRUE(mine->stop_token().stop_requested());
+        const auto theirs = t.a.claim("bank/ann", at_a);
+        EXPECT_TRUE(theirs);
+        while (c.incarnation() == 0) weft::this_fiber::sleep_for(100ms);
+        EXPECT_EQ(c.find<bank::account>("bank/ann").ask(bank::balance{}, 1s), 2);
+    });
+}
+
 TEST(names, are_of_actors_that_the_node_exposes) {
     weft::explore(5, [] {
         named_nodes t;
@@ -132,7 +151,8 @@ TEST(names, a_node_that_dies_is_told_once_and_loses_its_names) {
         EXPECT_FALSE(theirs->held());   // before anyone else can have it
         EXPECT_FALSE(end.receive());
         EXPECT_EQ(code_of([&] { far.ask(bank::balance{}, 1s); }), errc::node_gone);
-        EXPECT_TRUE(t.a.claim("bank/ann", at_a));
+        const auto theirs = t.a.claim("bank/ann", at_a);
+        EXPECT_TRUE(theirs);
     });
 }
 

@@ -128,6 +128,10 @@ TEST(cluster_init, writes_files_for_its_user_alone_and_overwrites_none) {
     const auto with_more =
         run_weft({"cluster", "permissions", "--node", "a1", "--groups", "bank.readers", "--topics", "prices"}).output;
     EXPECT_THAT(with_more, HasSubstr("\"w.bank.f.*\", \"w.bank.g.bank.readers\", \"w.bank.t.prices\"]"));
+    EXPECT_EQ(run_weft({"cluster", "init", folder / "other", "--queues", "a.*"}).code, 2);
+    ASSERT_EQ(run_weft({"cluster", "init", folder / "queues", "--queues", "letters"}).code, 0);
+    EXPECT_THAT(weft::test::text_of(folder / "queues/nats.conf"),
+                testing::AllOf(HasSubstr("jetstream { store_dir: "), HasSubstr("\"$JS.API.STREAM.INFO.w~bank~q~letters~dead\"")));
 }
 
 TEST(cluster_dev, with_tls_no_node_writes_or_reads_as_another) {

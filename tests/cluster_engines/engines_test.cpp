@@ -81,7 +81,12 @@ TEST(engines, nodes_that_start_before_their_engines_find_them_later) {
     weft::test::etcd_server store(false);
     weft::run([&] {
         const auto start = [&](const char* name) {
-            return node({.name = name, .cluster = "bank", .words = words_by(server), .names = names_by(store), .lease = 5s, .give_up = 1s});
+            return node({.name = name,
+                         .cluster = "bank",
+                         .words = words_by(server),
+                         .names = names_by(store),
+                         .lease = 5s,
+                         .give_up = 1s});
         };
         auto a = start("a"), b = start("b");
         const auto local = weft::spawn_actor<bank::account>({.name = "ann"}, 1);

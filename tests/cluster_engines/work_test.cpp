@@ -7,6 +7,9 @@
 #include <weft/cluster/over_jetstream.hpp>
 #include <weft/weft.hpp>
 
+#ifdef WEFT_NEW_NATS_SERVER
+#include "cluster/permissions.hpp"  // of tools/weft
+#endif
 #include "cluster/work.hpp"
 #include "nats/support/nats_server.hpp"
 
@@ -102,6 +105,39 @@ TEST(engines, work_is_in_jetstream) {
         EXPECT_EQ(again->delivered(), 1u);
         again->ack_sure();
         EXPECT_FALSE(letters.next_for(1s));
+    });
+}
+
+TEST(engines, what_init_permits_is_enough_for_a_queue_and_not_to_delete_it) {
+    weft::test::nats_server server(std::string(config) + "\nauthorization { users: [ { user: n1, password: n1, " +
+                                       cluster::nats_permissions("test", "n1", {.groups = {}, .topics = {}, .queues = {"jobs"}}) +
+                                       "} ] }",
+                                   WEFT_NEW_NATS_SERVER);
+    server.start();
+    weft::run([&] {
+        const weft::nats::client_options as_n1{
+            .servers = {server.url()}, .user = "n1", .password = "n1", .inbox_prefix = "_INBOX.n1"};
+        const auto store =
+            std::make_shared<jetstream_work>(as_n1, weft::cluster::jetstream_work_options{.cluster = "test", .limit = 5s});
+        work_queue<job> q(store, "jobs", {.ack_wait = 1s, .max_deliver = 1, .backoff = {}});
+        q.send({1});
+        q.send({2});
+        auto from = q.receive(1);
+        from.next()->ack_sure();
+        from.next()->give_back();
+        EXPECT_FALSE(from.next_for(2s));
+        auto dead = q.dead();
+        auto letters = dead.receive(1);
+        auto letter = letters.next_for(20s);
+        ASSERT_TRUE(letter);
+        EXPECT_EQ(dead.retry(*letter), sent::stored);
+        EXPECT_THROW(work_queue<job>(store, "others"), std::system_error);
+        weft::nats::client n1(as_n1);
+        weft::nats::jetstream js(n1, {.limit = 1s});
+        EXPECT_ANY_THROW(js.delete_stream("w~test~q~jobs"));
+        auto again = from.next_for(20s);
+        ASSERT_TRUE(again);
+        EXPECT_EQ((*again)->n, 2);
     });
 }
 

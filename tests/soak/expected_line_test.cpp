@@ -30,6 +30,12 @@ TEST(expected_line, accept_may_be_out_of_descriptors_only) {
     EXPECT_EQ(read("weft: accept on 127.0.0.1:80: Cannot allocate memory; trying again until it passes").kind, line_kind::other);
 }
 
+TEST(expected_line, a_client_that_never_reads_is_cut_off) {
+    const std::string cut = " for 127.0.0.1:35724 was cut short after 0 of 14155 bytes: the client takes less than min_rate";
+    EXPECT_EQ(read("weft: http: the answer to GET /users/never-read" + cut).kind, line_kind::unread);
+    EXPECT_EQ(read("weft: http: the answer to GET /users/1" + cut).kind, line_kind::other);
+}
+
 TEST(expected_line, failures_tell_their_reason) {
     const auto line = read("users: GET /users/1: redis 127.0.0.1:1: cannot connect: Connection refused (and 3 more)");
     EXPECT_EQ(line.kind, line_kind::failure);

@@ -28,11 +28,13 @@ public:
     void kill() { is_killed_ = true; }
     bool is_killed() const { return is_killed_; }
 
+    /// That was granted last.
+    std::uint64_t last_lease() const noexcept { return last_lease_; }
     /// As the clock of a machine that has slept does.
     void jump(std::chrono::nanoseconds forward) { jumped_ = forward; }
 
     std::chrono::nanoseconds clock() const noexcept override { return of_->clock() + jumped_; }
-    std::uint64_t grant(std::chrono::nanoseconds ttl) override { return of_->grant(ttl); }
+    std::uint64_t grant(std::chrono::nanoseconds ttl) override { return last_lease_ = of_->grant(ttl); }
     std::optional<std::chrono::nanoseconds> renew(std::uint64_t lease) override {
         const auto left = of_->renew(lease);
         if (delay_ > delay_.zero()) weft::this_fiber::sleep_for(delay_);
@@ -67,6 +69,7 @@ private:
     mutable std::mutex lock_;  // guards removed_
     std::set<std::uint64_t> removed_;
     std::chrono::nanoseconds delay_{}, jumped_{};
+    std::uint64_t last_lease_ = 0;
     bool is_killed_ = false;
 };
 

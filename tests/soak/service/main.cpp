@@ -111,8 +111,9 @@ void print_totals(const server_process& server, const findings& f, const survey&
                 figures.points(), number(f.n.requests), number(f.n.cold), number(f.n.most_asleep), number(f.n.hogs));
     std::printf(
         "lines expected: %llu of hogs, %llu of connections that wait in SQLite, %llu that an instrumented build makes slow, "
-        "%llu of accept, %llu of failing Redis\n",
-        number(lines.hogs), number(lines.locks), number(lines.slow), number(lines.accepts), number(lines.failures));
+        "%llu of accept, %llu of clients that never read, %llu of failing Redis\n",
+        number(lines.hogs), number(lines.locks), number(lines.slow), number(lines.accepts), number(lines.unread),
+        number(lines.failures));
 }
 
 int soak_it(const plan& p) {

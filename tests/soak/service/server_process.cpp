@@ -108,6 +108,7 @@ void server_process::judge(const std::string& line) {
             ++lines_.slow;
             return;
         case line_kind::accept: ++lines_.accepts; return;
+        case line_kind::unread: ++lines_.unread; return;
         case line_kind::failure:
             if (!trouble::is_about_redis(reason) || !trouble_.excuses(clock::now())) break;
             ++lines_.failures;

@@ -24,7 +24,7 @@ struct footprint {
 
 /// How many lines of which kind the server has printed (support/expected_line.hpp); failures while the trouble of Redis lasts.
 struct expected_lines {
-    std::atomic<std::uint64_t> hogs{0}, locks{0}, slow{0}, accepts{0}, failures{0};
+    std::atomic<std::uint64_t> hogs{0}, locks{0}, slow{0}, accepts{0}, unread{0}, failures{0};
 };
 
 class server_process {

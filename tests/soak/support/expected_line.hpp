@@ -10,6 +10,7 @@ enum class line_kind {
     lock,     ///< a connection waits in SQLite, which it calls on the spot: for the disk, or for a lock of the library
     slow,     ///< a connection computes for as long as a hog: to be expected of an instrumented build only
     accept,   ///< out of descriptors
+    unread,   ///< a client that never reads was cut off
     failure,  ///< a request has failed, for the reason behind it
     other     ///< not to be expected
 };

@@ -56,6 +56,9 @@ void add_shared(CLI::App& command, shared_subjects& s) {
         ->delimiter(',')
         ->type_name("NAME,...");
     command.add_option("--topics", s.topics, "which each node may read and write")->delimiter(',')->type_name("NAME,...");
+    command.add_option("--queues", s.queues, "of work in JetStream, which each node may fill and work on")
+        ->delimiter(',')
+        ->type_name("NAME,...");
 }
 
 void add_init(CLI::App& command, init_options& o) {

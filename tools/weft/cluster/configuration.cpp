@@ -35,13 +35,13 @@ void require_name(const std::string& what, const std::string& name) {
         throw std::invalid_argument("cluster: a node cannot have the name '" + name + "': files of the folder have it");
 }
 
-/// Of groups and topics: words as above, with dots between them; so none is a wildcard.
+/// Of groups, topics and queues: words as above, with dots between them; so none is a wildcard.
 void require_subjects(const shared_subjects& shared) {
-    for (const auto* const names : {&shared.groups, &shared.topics})
+    for (const auto* const names : {&shared.groups, &shared.topics, &shared.queues})
         for (std::string rest : *names) {
             for (std::size_t dot; (dot = rest.find('.')) != std::string::npos; rest.erase(0, dot + 1))
-                require_name("group or topic", rest.substr(0, dot));
-            require_name("group or topic", rest);
+                require_name("group, topic or queue", rest.substr(0, dot));
+            require_name("group, topic or queue", rest);
         }
 }
 
@@ -66,9 +66,9 @@ std::string nats_configuration(const init_options& o) {
         file("server.pem") + "    key_file: " + file("server.key") + "    ca_file: " + file("ca.pem") +
         "    verify_and_map: true\n"
         "    timeout: 5\n"
-        "}\n"
-        "authorization {\n"
-        "users: [\n";
+        "}\n";
+    if (!o.shared.queues.empty()) text += "jetstream { store_dir: " + file("jetstream") + "    sync_interval: always }\n";
+    text += "authorization {\nusers: [\n";
     for (const auto& n : o.nodes) text += "{ user: \"OU=" + n + "\", " + nats_permissions(o.cluster, n, o.shared) + "}\n";
     return text + "]\n}\n";
 }

@@ -1,32 +1,51 @@
 #include "cluster/permissions.hpp"
 
+#include <algorithm>
+
 #include "bank/cluster/etcd_ledger.hpp"
 
 namespace cluster {
 
 namespace {
 
-std::string quoted_list(const std::string& cluster, const std::vector<std::string>& own, const shared_subjects& shared) {
+std::string quoted(const std::vector<std::string>& subjects) {
     std::string text;
-    const auto add = [&](const std::string& rest) { text += (text.empty() ? "\"w." : ", \"w.") + cluster + "." + rest + "\""; };
-    for (const auto& subject : own) add(subject);
-    for (const auto& g : shared.groups) add("g." + g);
-    for (const auto& t : shared.topics) add("t." + t);
+    for (const auto& s : subjects) text += (text.empty() ? "\"" : ", \"") + s + "\"";
     return text;
+}
+
+/// What over_jetstream.hpp asks JetStream for a queue and for its dead letters. Nobody may delete or empty them.
+void add_queue(std::vector<std::string>& publish, const std::string& subject) {
+    auto stream = subject;
+    std::ranges::replace(stream, '.', '~');
+    publish.push_back(subject);
+    for (const char* const call : {"INFO", "CREATE", "UPDATE"})
+        publish.push_back(std::string("$JS.API.STREAM.") + call + "." + stream);
+    for (const char* const call : {"INFO", "DURABLE.CREATE", "MSG.NEXT"})
+        publish.push_back(std::string("$JS.API.CONSUMER.") + call + "." + stream + ".work");
+    publish.push_back("$JS.ACK." + stream + ".work.>");
 }
 
 }  // namespace
 
 std::string nats_permissions(const std::string& cluster, const std::string& node, const shared_subjects& shared) {
-    const auto publish = quoted_list(cluster, {"n.*.*." + node, "f.*"}, shared);
-    const auto subscribe = quoted_list(cluster, {"n." + node + ".*.*", "f." + node, "r." + node + ".*.*"}, shared);
+    const auto of_cluster = "w." + cluster + ".";
+    std::vector<std::string> publish{of_cluster + "n.*.*." + node, of_cluster + "f.*"},
+        subscribe{of_cluster + "n." + node + ".*.*", of_cluster + "f." + node, of_cluster + "r." + node + ".*.*"};
+    for (auto* const both : {&publish, &subscribe}) {
+        for (const auto& g : shared.groups) both->push_back(of_cluster + "g." + g);
+        for (const auto& t : shared.topics) both->push_back(of_cluster + "t." + t);
+    }
+    for (const auto& q : shared.queues)
+        for (const char* const part : {"", ".dead"}) add_queue(publish, of_cluster + "q." + q + part);
+    subscribe.push_back("_INBOX." + node + ".>");
     return "permissions: {\n"
            "    publish: { allow: [" +
-           publish +
+           quoted(publish) +
            "] }\n"
            "    subscribe: { allow: [" +
-           subscribe + ", \"_INBOX." + node +
-           ".>\"] }\n"
+           quoted(subscribe) +
+           "] }\n"
            "    allow_responses: { max: 1, expires: \"5m\" }\n"
            "}\n";
 }

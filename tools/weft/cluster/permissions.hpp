@@ -9,10 +9,10 @@
 
 namespace cluster {
 
-/// What nodes of a cluster share: each of them may join the groups and write to them, and so with the topics.
-/// Their messages do not say who has sent them.
+/// What nodes of a cluster share: each of them may join the groups and write to them, and so with the topics,
+/// and with the work queues, which are in JetStream. Their messages do not say who has sent them.
 struct shared_subjects {
-    std::vector<std::string> groups, topics;
+    std::vector<std::string> groups, topics, queues;
 };
 
 /// The block of a user in the configuration of nats-server. The last word of the subject of a batch is who
