@@ -98,6 +98,7 @@ cluster-test: setup ## HISTORIES=1000 of names in simulation and 17 minutes of t
 	rm -rf build/dev/linearizability_over_etcd
 	tests/cluster/linearizability/run_over_etcd build/dev/tests/names_process build/dev/tests/linearizability/names_checker \
 	    --minutes $(or $(MINUTES_OVER_ETCD),17) --keep build/dev/linearizability_over_etcd
+	tests/cluster/linearizability/run_over_etcd build/dev/tests/names_process build/dev/tests/linearizability/names_checker --minutes 1 --planted
 	build/dev/tests/nats_test
 	build/dev/tests/cluster_engines_test
 

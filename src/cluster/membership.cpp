@@ -102,7 +102,7 @@ bool membership::join() {
     if (!token) return false;   // an earlier life of this node, or another node of its name, is still there
     {
         const lock held(lock_);
-        if (has_left_) return false;
+        if (has_left_ || *token <= ended_) return false;
         is_telling_ = true;
         valid_until_ = asked_at + options_.lease - margin();
         incarnation_ = *token;
@@ -235,13 +235,20 @@ membership::claim_try membership::try_claim(const std::string& key, const std::s
     return {.token = options_.store->replace(key, there->token, value, lease).value_or(0)};
 }
 
+std::string membership::without_lease(std::string_view name) const {
+    return "weft: node '" + options_.node + "' has no lease now, so it cannot claim '" + std::string(name) + "'";
+}
+
 std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_t serial) {
     const auto key = name_key(name);
     std::uint64_t lease = 0, incarnation = 0;
     {
         lock held(lock_);
         changed_.wait(held, [&] { return !claiming_.contains(key); });
-        if (held_.contains(key)) return nullptr;
+        if (const auto mine = held_.find(key); mine != held_.end()) {
+            if (is_held(*mine->second)) return nullptr;
+            throw error(errc::no_lease, without_lease(name), false);  // guard() has not run yet: another node may have had it
+        }
         claiming_.insert(key);
         lease = lease_;
         incarnation = incarnation_;
@@ -254,9 +261,7 @@ std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_
         {
             const lock held(lock_);
             if (!is_member(lease) || incarnation_ != incarnation || options_.store->clock() >= valid_until_)
-                throw error(errc::no_lease,
-                            "weft: node '" + options_.node + "' has no lease now, so it cannot claim '" + std::string(name) + "'",
-                            false);
+                throw error(errc::no_lease, without_lease(name), false);
         }
         claim_try now;
         mine.may_be_done = true;
@@ -392,17 +397,19 @@ void membership::set_alive(const std::map<std::string, std::uint64_t>& by_key, s
     alive_.swap(names);
 }
 
-/// An incarnation has ended at the store, which may be this node's own (MEMBERSHIP-7).
-void membership::died(const std::string& key, std::size_t prefix, std::uint64_t token) {
-    const auto node = key.substr(prefix);
-    if (node == options_.node) {
-        std::uint64_t lease = 0;
-        {
-            const lock held(lock_);
-            if (incarnation_ == token) lease = lease_;
-        }
-        if (lease != 0) fence(lease);
+/// An incarnation of this node has ended at the store, perhaps before join() knows of it (MEMBERSHIP-7).
+void membership::end_own(std::uint64_t token) {
+    std::uint64_t lease = 0;
+    {
+        const lock held(lock_);
+        ended_ = std::max(ended_, token);
+        if (incarnation_ == token) lease = lease_;
     }
+    if (lease != 0) fence(lease);
+}
+
+void membership::died(const std::string& node, std::uint64_t token) {
+    if (node == options_.node) end_own(token);
     events_.died(node, token);
 }
 
@@ -412,12 +419,20 @@ void membership::watch_nodes() {
     std::map<std::string, std::uint64_t> alive;
     for (;;) {
         try {
+            std::uint64_t own = 0;
+            {
+                const lock held(lock_);
+                own = incarnation_;
+            }
             const auto now = options_.store->list(prefix);
             std::map<std::string, std::uint64_t> listed;
             for (const auto& e : now.entries) listed.emplace(e.key, e.token);
+            // It may have come and gone while nothing was watched.
+            const auto still_own = listed.find(prefix + options_.node);
+            if (own != 0 && (still_own == listed.end() || still_own->second != own)) end_own(own);
             for (const auto& [key, token] : alive) {
                 const auto still = listed.find(key);
-                if (still == listed.end() || still->second != token) died(key, prefix.size(), token);
+                if (still == listed.end() || still->second != token) died(key.substr(prefix.size()), token);
             }
             alive = std::move(listed);
             set_alive(alive, prefix.size());
@@ -428,7 +443,7 @@ void membership::watch_nodes() {
                 if (known != alive.end() && (c.is_gone || known->second != c.now.token)) {
                     const auto token = known->second;
                     alive.erase(known);
-                    died(c.now.key, prefix.size(), token);
+                    died(c.now.key.substr(prefix.size()), token);
                 }
                 if (!c.is_gone) alive[c.now.key] = c.now.token;
                 set_alive(alive, prefix.size());

@@ -25,7 +25,8 @@
 //                 `claiming_` and `held_` after it has read the entry, so it removes none that will be held.
 //   MEMBERSHIP-7  A node that sees its own key gone from the store is fenced at once, although its lease should
 //                 live: before 3.5.12 (in 3.4, 3.4.31) a leader of etcd that was paused for longer than a lease
-//                 had left ends it when it goes on (etcd issue 15247), whoever leads by then.
+//                 had left ends it when it goes on (etcd issue 15247), whoever leads by then. Another node may own its
+//                 names before it sees that.
 #pragma once
 
 #include <functional>
@@ -112,7 +113,9 @@ private:
     void fence(std::uint64_t lease);
     void told();
     void watch_nodes();
-    void died(const std::string& key, std::size_t prefix, std::uint64_t token);
+    void died(const std::string& node, std::uint64_t token);
+    void end_own(std::uint64_t token);
+    std::string without_lease(std::string_view name) const;
     void set_alive(const std::map<std::string, std::uint64_t>& by_key, std::size_t prefix);
     void remove_strays();
     void remove_stray(const std::string& key);
@@ -130,6 +133,7 @@ private:
     std::uint64_t lease_ = 0;  // 0: none
     std::uint64_t incarnation_ = 0;  // 0: away
     std::chrono::nanoseconds valid_until_{};
+    std::uint64_t ended_ = 0;  // the last incarnation of this node that the store has ended
     bool has_left_ = false;
     bool is_telling_ = false;  // MEMBERSHIP-5
     std::map<std::string, std::shared_ptr<held_name>> held_;  // by key

@@ -37,6 +37,9 @@ add_custom_command(OUTPUT "${names_checker}" COMMAND ${go_offline} "${WEFT_GO}" 
 add_custom_target(names_checker ALL DEPENDS "${names_checker}")
 add_custom_target(weft_linearizability DEPENDS names_checker names_record)
 
+add_test(NAME cluster.journals COMMAND Python3::Interpreter -B "${linearizability}/check_journals.py")
+set_tests_properties(cluster.journals PROPERTIES TIMEOUT 30)
+
 # One node over a real etcd; `make cluster-test` starts several, and kills them and members of etcd.
 file(GLOB process_sources CONFIGURE_DEPENDS "${linearizability}/over_etcd/*.cpp")
 list(APPEND process_sources "${linearizability}/contender.cpp")

@@ -79,7 +79,7 @@ TEST(names, two_clusters_on_one_server_do_not_meet) {
     });
 }
 
-TEST(names, a_clock_that_jumps_ends_the_lease_at_once_and_the_node_comes_back) {
+TEST(names, after_a_jump_of_the_clock_no_name_is_held_and_the_node_comes_back) {
     weft::explore(20, [] {
         named_nodes t;
         const auto store = std::make_shared<linearizability::watched_store>(t.names.at("c"));

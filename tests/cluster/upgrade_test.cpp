@@ -145,7 +145,7 @@ TEST(upgrade, nodes_are_replaced_one_after_another_while_all_ask) {
             int paid = 0;
             for (const char* const name : {"a", "b", "c"}) {
                 for (const char* const other : {"a", "b", "c"}) {
-                    if (name == other) continue;
+                    if (std::string_view(name) == other) continue;
                     s.spawn([&, name, other] {
                         for (;; weft::this_fiber::sleep_for(100ms)) {
                             if (upgrading[name]) continue;

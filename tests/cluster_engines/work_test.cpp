@@ -108,7 +108,7 @@ TEST(engines, work_is_in_jetstream) {
     });
 }
 
-TEST(engines, what_init_permits_is_enough_for_a_queue_and_not_to_delete_it) {
+TEST(engines, what_init_permits_is_enough_for_a_queue) {
     weft::test::nats_server server(std::string(config) + "\nauthorization { users: [ { user: n1, password: n1, " +
                                        cluster::nats_permissions("test", "n1", {.groups = {}, .topics = {}, .queues = {"jobs"}}) +
                                        "} ] }",
@@ -132,9 +132,6 @@ TEST(engines, what_init_permits_is_enough_for_a_queue_and_not_to_delete_it) {
         ASSERT_TRUE(letter);
         EXPECT_EQ(dead.retry(*letter), sent::stored);
         EXPECT_THROW(work_queue<job>(store, "others"), std::system_error);
-        weft::nats::client n1(as_n1);
-        weft::nats::jetstream js(n1, {.limit = 1s});
-        EXPECT_ANY_THROW(js.delete_stream("w~test~q~jobs"));
         auto again = from.next_for(20s);
         ASSERT_TRUE(again);
         EXPECT_EQ((*again)->n, 2);

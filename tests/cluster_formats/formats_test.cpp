@@ -148,7 +148,7 @@ TEST(cluster_formats, msgpack_refuses_what_is_no_message) {
     survives_damage(note{.text = "some text", .marks = {1, 200, 70'000}});
 }
 
-TEST(cluster_formats, msgpack_takes_no_more_memory_or_stack_than_its_bytes_justify) {
+TEST(cluster_formats, msgpack_is_bounded_in_depth_and_items) {
     EXPECT_EQ(refusal_of<notes::nested>(bytes_of(std::string(40, '\x91') + '\x90')), "");
     EXPECT_THAT(refusal_of<notes::nested>(bytes_of(std::string(100'000, '\x91') + '\x90')), HasSubstr("deeper than 64 levels"));
     // Arrays of 2^32 - 1 items each, and maps.
@@ -157,6 +157,14 @@ TEST(cluster_formats, msgpack_takes_no_more_memory_or_stack_than_its_bytes_justi
     EXPECT_THAT(refusal_of<notes::nested>(bytes_of(promises)), HasSubstr("cut short, malformed"));
     EXPECT_THAT(refusal_of<notes::by_name>(bytes_of("\xdf\xff\xff\xff\xff")), HasSubstr("cut short, malformed"));
     EXPECT_THAT(refusal_of<notes::note>(bytes_of("\xdb\xff\xff\xff\xff")), HasSubstr("cut short"));
+    const auto items = [](std::uint32_t n) {
+        std::string text = "\x91\xdd";
+        for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(n >> shift);
+        return bytes_of(text + std::string(n, '\x90'));
+    };
+    EXPECT_EQ(refusal_of<notes::nested>(items(999'999)), "");
+    EXPECT_THAT(refusal_of<notes::nested>(items(1'000'000)),
+                HasSubstr("more than a million items"));  // and the outer array's one
 }
 
 TEST(cluster_formats, protobuf_refuses_what_is_no_message) {

@@ -2,7 +2,9 @@
 //
 // It needs the library's headers (libmsgpack-cxx-dev). A message has MSGPACK_DEFINE(...) or MSGPACK_DEFINE_MAP(...)
 // in its class. Fields that are added at the end of the former, or to the latter, keep their default values where
-// an old program has written the message.
+// an old program has written the message. Fields own what they hold: a std::string_view would dangle.
+//
+// A type that json.hpp converts as well needs a wire_format of its own, which chooses one of the two.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -21,24 +23,22 @@ namespace weft::cluster {
 
 namespace detail {
 
-/// Refuses what would take more memory or stack than its bytes justify: the library allocates as many items as a
-/// header says, and converts nested ones by recursion.
+/// Refuses what the library would read on a fiber's stack, since it converts nested items by recursion, or with too
+/// much memory, since it allocates an array before it reads the items.
 class readable_msgpack : public msgpack::null_visitor {
 public:
-    explicit readable_msgpack(std::size_t bytes) noexcept : left_(bytes) {}
-
     bool start_array(std::uint32_t items) noexcept { return enter(items); }
     bool start_map(std::uint32_t pairs) noexcept { return enter(std::size_t{2} * pairs); }
     bool end_array() noexcept { return leave(); }
     bool end_map() noexcept { return leave(); }
 
 private:
-    static constexpr int most_levels = 64;
+    static constexpr int most_levels = 64;                // chosen: a fiber's stack holds many times as many
+    static constexpr std::size_t most_items = 1'000'000;  // as of CBOR
 
-    /// Each item has a byte of its own.
     bool enter(std::size_t items) noexcept {
-        if (levels_ == most_levels || items > left_) return false;
-        left_ -= items;
+        if (levels_ == most_levels || items > most_items - items_) return false;
+        items_ += items;
         ++levels_;
         return true;
     }
@@ -47,7 +47,7 @@ private:
         return true;
     }
 
-    std::size_t left_;
+    std::size_t items_ = 0;
     int levels_ = 0;
 };
 
@@ -73,9 +73,9 @@ struct msgpack_format {
         const auto* const first = reinterpret_cast<const char*>(bytes.data());
         try {
             std::size_t end = 0;
-            detail::readable_msgpack look(bytes.size());
+            detail::readable_msgpack look;
             if (!msgpack::parse(first, bytes.size(), end, look))
-                detail::refuse_bytes("it is cut short, malformed, or deeper than 64 levels");
+                detail::refuse_bytes("it is cut short, malformed, deeper than 64 levels, or has more than a million items");
             if (end != bytes.size()) detail::refuse_bytes("there are bytes after the value");
             return msgpack::unpack(first, bytes.size()).get().as<T>();
         } catch (const msgpack::unpack_error& e) {

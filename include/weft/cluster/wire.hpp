@@ -34,7 +34,8 @@ struct wire_name;
 
 /// How a T is written and read: `static void write(const T&, std::uint32_t version, std::vector<std::byte>&)`
 /// appends, and `static T read(std::span<const std::byte>, std::uint32_t version)` throws for bytes that are
-/// no T. <weft/cluster/json.hpp> has one for what nlohmann's JSON library converts; specialise it for others.
+/// no T. <weft/cluster/json.hpp> has one for what nlohmann's JSON library converts, msgpack.hpp and protobuf.hpp
+/// have others; specialise it for further formats.
 template <class T>
 struct wire_format;
 

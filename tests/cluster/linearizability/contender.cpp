@@ -91,23 +91,24 @@ std::optional<name_lease> contender::ask_for(operation what) {
 
 /// Looks whether the name is held, and gives it up after a while.
 void contender::own(const operation& like, name_lease& lease) {
-    const operation mine{.client = like.client, .what = "", .name = like.name, .node = like.node, .token = lease.token()};
+    const auto about = [&](const char* what) {
+        return operation{.client = like.client, .what = what, .name = like.name, .node = like.node, .token = lease.token()};
+    };
+    const auto release = about("release"), held = about("held");
     struct giving_up {
         ~giving_up() {
             recording now(in.into, what);
-            now->what = "release";
             lease.release();
             if (in.store.has_removed(lease.token())) now->outcome = "ok";
         }
         const surroundings& in;
         const operation& what;
         name_lease& lease;
-    } const at_the_end{in_, mine, lease};
+    } const at_the_end{in_, release, lease};
     bool is_held = true;
     for (auto left = weft::draw(weft::draw(2) == 0 ? 40 : 200); left > 0 && is_held && in_.goes_on(); --left) {
         {
-            recording now(in_.into, mine);
-            now->what = "held";
+            recording now(in_.into, held);
             is_held = lease.held();
             now->outcome = "true";
             if (!is_held) now.drop();

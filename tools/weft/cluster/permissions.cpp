@@ -14,7 +14,8 @@ std::string quoted(const std::vector<std::string>& subjects) {
     return text;
 }
 
-/// What over_jetstream.hpp asks JetStream for a queue and for its dead letters. Nobody may delete or empty them.
+/// What over_jetstream.hpp asks JetStream for a queue. It is all that a node needs, and more than its own name should
+/// allow: the configuration of a stream can name any subjects (guide 27).
 void add_queue(std::vector<std::string>& publish, const std::string& subject) {
     auto stream = subject;
     std::ranges::replace(stream, '.', '~');

@@ -105,7 +105,7 @@ func (c claims) limit(name, all []record) {
 		}
 	}
 	for _, o := range c.all {
-		if o.LifeAfter != o.Life {
+		if o.LifeAfter == 0 || o.LifeAfter != o.Life {
 			continue // which life it is of is not known
 		}
 		for _, r := range all {
