@@ -102,7 +102,8 @@ private:
     void tell();
     void end_waits(outcome how);
 
-    void on_message(std::uint64_t sid, weft::nats::message&&) override;
+    void on_message(const arrival&) override;
+    void on_answer(const arrival&);
     void on_info(std::string_view json) override;
     void on_ping() override;
     void on_pong() override;

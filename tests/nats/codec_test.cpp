@@ -18,8 +18,9 @@ using testing::ThrowsMessage;
 namespace nats = weft::nats;
 
 struct journal final : listener_of_parser {
-    void on_message(std::uint64_t sid, nats::message&& m) override {
-        auto line = std::to_string(sid) + " " + m.subject + " " + m.reply + " '" + m.payload + "'";
+    void on_message(const arrival& a) override {
+        const auto m = a.take();
+        auto line = std::to_string(a.sid) + " " + m.subject + " " + m.reply + " '" + m.payload + "'";
         for (const auto& [name, value] : m.headers) line += " " + name + "=" + value;
         said.push_back(line);
     }
