@@ -34,6 +34,8 @@ struct arrival {
 
     /// Called once: it takes what was gathered.
     weft::nats::message take() const;
+    /// So that a message can be made where it is to lie.
+    explicit(false) operator weft::nats::message() const { return take(); }
 };
 
 /// What a parser reports. The views are valid during the call.

@@ -101,7 +101,7 @@ std::shared_ptr<subscriber> link::subscribe(std::string_view subject, const weft
     if (!how.queue.empty()) check_subject(how.queue);
     const lock_type lock(lock_);
     check_open();
-    const auto made = std::make_shared<subscriber>(++last_sid_, std::string(subject), how);
+    const auto made = std::make_shared<subscriber>(++last_sid_, std::string(subject), how, spares_);
     subscribers_.emplace(made->sid, made);
     if (state_ == state::connected) {
         append_subscribe(subscribe_, subject, how.queue, made->sid);

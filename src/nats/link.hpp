@@ -124,6 +124,7 @@ private:
     unsigned unanswered_ = 0;  // pings of watch()
     std::deque<round*> rounds_;
     std::unordered_map<std::uint64_t, pending_request*> requests_;
+    std::list<kept_message> spares_;  // of the subscribers
     std::unordered_map<std::uint64_t, std::shared_ptr<subscriber>> subscribers_;
     std::uint64_t last_sid_ = inbox_sid;
     std::uint64_t last_request_ = 0;

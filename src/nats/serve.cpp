@@ -287,7 +287,7 @@ void link::on_message(const arrival& m) {
     if (m.sid == inbox_sid) return on_answer(m);
     const auto found = subscribers_.find(m.sid);
     if (found == subscribers_.end()) return;  // UNSUB is on its way
-    if (found->second->deliver(m.take())) events_.push_back({event_kind::slow_consumer, found->second->subject});
+    if (found->second->deliver(m)) events_.push_back({event_kind::slow_consumer, found->second->subject});
 }
 
 void link::on_answer(const arrival& m) {

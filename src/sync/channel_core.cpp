@@ -291,11 +291,18 @@ channel_node& channel_core::filled(void* from, channel_node* node) {
 /// Stores a value whose room is reserved, or gives it to a receiver that waits.
 void channel_core::publish(channel_node& node) noexcept {
     wait_list claimed;
+    channel_node* surplus = nullptr;
     lock_.lock();
     buffer_.unreserve();
     if (auto* const receiver = claim(direction::receive)) {
-        receiver->how = ending::take;
-        receiver->node = &node;
+        if (buffer_.element().trivial) {  // CHANNEL_CORE-10
+            buffer_.deliver(receiver->slot, buffer_.value(node));
+            receiver->how = ending::moved;
+            surplus = buffer_.keep_spare(&node);
+        } else {
+            receiver->how = ending::take;
+            receiver->node = &node;
+        }
         claimed.push_back(*receiver);
         admit_sender(claimed);
     } else {
@@ -305,6 +312,7 @@ void channel_core::publish(channel_node& node) noexcept {
     end_receivers_if_drained(claimed);
     lock_.unlock();
     unpark_all(claimed);
+    buffer_.free(surplus);
     if (oldest) vacate(*oldest, nullptr);
 }
 
