@@ -20,7 +20,7 @@ constexpr std::string_view blanks = " \t";
 constexpr const char* too_long = "a payload is longer than its announced size";
 
 /// Of at most 18 digits, so it cannot overflow.
-std::optional<std::uint64_t> number(std::string_view text) noexcept {
+inline std::optional<std::uint64_t> number(std::string_view text) noexcept {
     if (text.empty() || text.size() > 18) return std::nullopt;
     std::uint64_t n = 0;
     for (const char c : text) {
@@ -63,12 +63,51 @@ void parser::refuse(const std::string& why) {
 void parser::feed(std::string_view bytes, listener_of_parser& to) {
     while (!bytes.empty()) {
         switch (state_) {
-            case state::line: take_line(bytes, to); break;
+            case state::line:
+                if (!take_whole_message(bytes, to)) take_line(bytes, to);
+                break;
             case state::payload: take_payload(bytes); break;
             case state::end: take_end(bytes, to); break;
             case state::broken: return;
         }
     }
+}
+
+/// Takes what nearly all input is: a message without headers of which all has come, with one blank
+/// between words. \returns  false, with nothing taken, if it is anything else.
+bool parser::take_whole_message(std::string_view& bytes, listener_of_parser& to) {
+    constexpr std::string_view verb = "MSG ";
+    if (!held_.empty() || !bytes.starts_with(verb)) return false;
+    const char* at = bytes.data() + verb.size();
+    const char* const end = bytes.data() + std::min(bytes.size(), max_line);
+    const auto word = [&] {
+        const char* const begin = at;
+        while (at != end && static_cast<unsigned char>(*at) > ' ') ++at;
+        return std::string_view(begin, static_cast<std::size_t>(at - begin));
+    };
+    const auto blank_follows = [&] { return at != end && *at++ == ' '; };
+    arrival m;
+    m.subject = word();
+    if (m.subject.empty() || !blank_follows()) return false;
+    const auto sid = number(word());
+    if (!sid || !blank_follows()) return false;
+    m.sid = *sid;
+    auto last = word();
+    if (at != end && *at == ' ') {
+        ++at;
+        m.reply = std::exchange(last, word());
+        if (m.reply.empty()) return false;
+    }
+    const auto size = number(last);
+    if (!size || *size > max_message_) return false;
+    const auto before = static_cast<std::size_t>(at - bytes.data()) + 2;  // with CR and LF
+    if (bytes.size() < before + *size + 2) return false;
+    const char* const payload = bytes.data() + before;
+    if (at == end || at[0] != '\r' || at[1] != '\n' || payload[*size] != '\r' || payload[*size + 1] != '\n') return false;
+    m.payload = {payload, *size};
+    bytes.remove_prefix(before + *size + 2);
+    to.on_message(m);
+    return true;
 }
 
 void parser::take_line(std::string_view& bytes, listener_of_parser& to) {
@@ -94,7 +133,6 @@ void parser::take_line(std::string_view& bytes, listener_of_parser& to) {
 void parser::read_line(std::string_view line, std::string_view& bytes, listener_of_parser& to) {
     if (!line.ends_with('\r')) refuse("a line without CR: " + quoted(line));
     line.remove_suffix(1);
-    if (line.starts_with("MSG ")) return begin_message(read_head(line.substr(4), false), bytes, to);  // nearly all lines
     auto rest = line;
     const auto verb = next_word(rest);
     if (is_verb(verb, "MSG")) return begin_message(read_head(rest, false), bytes, to);

@@ -74,6 +74,7 @@ private:
         std::size_t header_size = 0, size = 0;
     };
 
+    bool take_whole_message(std::string_view& bytes, listener_of_parser& to);
     void take_line(std::string_view& bytes, listener_of_parser& to);
     void take_payload(std::string_view& bytes);
     void take_end(std::string_view& bytes, listener_of_parser& to);

@@ -33,7 +33,7 @@
 //                   exceptions: exit() then leaves it undestroyed, and abandoned fibers may wait in
 //                   it.
 //   CHANNEL_CORE-9  A sender waits only in a channel with park or back_off.
-//   CHANNEL_CORE-10 A trivial value is moved to its receiver under the lock, or by its sender while no
+//   CHANNEL_CORE-10  A trivial value is moved to its receiver under the lock, or by its sender while no
 //                   value is stored. So if one caller sends at a time and never waits, values are
 //                   delivered one after another, in the order of the sends.
 #pragma once
