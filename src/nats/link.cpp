@@ -36,6 +36,12 @@ weft::nats::client_options checked(weft::nats::client_options o) {
     return o;
 }
 
+std::string checked_headers(const weft::nats::headers& h) {
+    if (h.empty()) return {};
+    check_headers(h);
+    return write_headers(h);
+}
+
 }  // namespace
 
 link::link(weft::nats::client_options o)
@@ -90,8 +96,7 @@ bool link::append(lock_type& lock, std::string_view subject, std::string_view pa
 bool link::publish(std::string_view subject, std::string_view payload, const weft::nats::publish_options& how, at_full full) {
     check_subject(subject);
     if (!how.reply.empty()) check_subject(how.reply);
-    check_headers(how.headers);
-    const auto block = write_headers(how.headers);
+    const auto block = checked_headers(how.headers);
     lock_type lock(lock_);
     return append(lock, subject, payload, how.reply, block, full, never);
 }
@@ -157,9 +162,8 @@ void link::fail_late(const std::string& what) {
 weft::nats::message link::request(std::string_view subject, std::string_view payload, std::chrono::nanoseconds limit,
                                   const weft::nats::publish_options& how) {
     check_subject(subject);
-    check_headers(how.headers);
     const auto until = deadline_in(limit);
-    const auto block = write_headers(how.headers);
+    const auto block = checked_headers(how.headers);
     pending_request mine;
     std::uint64_t id = 0;
     {
