@@ -115,7 +115,7 @@ void parser::take_line(std::string_view& bytes, listener_of_parser& to) {
     const auto piece = bytes.substr(0, end);
     const auto so_far = held_.size() + piece.size();
     if (so_far > max_line) {
-        const auto begin = (held_ + std::string(piece.substr(0, 8))).substr(0, 4);
+        const auto begin = (held_.substr(0, 4) + std::string(piece.substr(0, 4))).substr(0, 4);
         if (!is_verb(begin, "INFO") || so_far > max_info) refuse("a line of more than " + std::to_string(max_line) + " bytes");
     }
     if (end == std::string_view::npos) {

@@ -104,6 +104,7 @@ private:
 
     void on_message(const arrival&) override;
     void on_answer(const arrival&);
+    void announce();
     void on_info(std::string_view json) override;
     void on_ping() override;
     void on_pong() override;
@@ -125,6 +126,7 @@ private:
     std::deque<round*> rounds_;
     std::unordered_map<std::uint64_t, pending_request*> requests_;
     std::list<kept_message> spares_;  // of the subscribers
+    subscriber* receiving_ = nullptr;  // to which the last message of this piece went
     std::unordered_map<std::uint64_t, std::shared_ptr<subscriber>> subscribers_;
     std::uint64_t last_sid_ = inbox_sid;
     std::uint64_t last_request_ = 0;

@@ -260,7 +260,13 @@ void link::read(io::byte_stream& stream, parser& p) {
         {
             const lock_type lock(lock_);  // NATS_LINK-4
             if (state_ == state::closed) return;
-            p.feed({reinterpret_cast<const char*>(buffer.data()), n}, *this);
+            try {
+                p.feed({reinterpret_cast<const char*>(buffer.data()), n}, *this);
+            } catch (...) {
+                announce();
+                throw;
+            }
+            announce();
             tells = !events_.empty();
         }
         if (tells) tell();
@@ -285,9 +291,17 @@ void link::on_message(const arrival& m) {
     ++stats_.received;
     stats_.received_bytes += m.payload.size();
     if (m.sid == inbox_sid) return on_answer(m);
-    const auto found = subscribers_.find(m.sid);
-    if (found == subscribers_.end()) return;  // UNSUB is on its way
-    if (found->second->deliver(m)) events_.push_back({event_kind::slow_consumer, found->second->subject});
+    if (!receiving_ || receiving_->sid != m.sid) {
+        announce();
+        const auto found = subscribers_.find(m.sid);
+        if (found == subscribers_.end()) return;  // UNSUB is on its way
+        receiving_ = found->second.get();
+    }
+    if (receiving_->deliver(m)) events_.push_back({event_kind::slow_consumer, receiving_->subject});
+}
+
+void link::announce() {
+    if (auto* const s = std::exchange(receiving_, nullptr)) s->announce();
 }
 
 void link::on_answer(const arrival& m) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sync/channel_core.hpp"
+
 namespace weft::detail::nats {
 
 namespace {
@@ -19,6 +21,7 @@ weft::nats::subscribe_options checked(const weft::nats::subscribe_options& o) {
 
 // chosen: how many may seem to wait before it is asked, at least
 constexpr std::size_t least_unasked = 64;
+constexpr std::size_t most_unannounced = 64;  // chosen: read in some microseconds
 constexpr std::size_t most_spares = 1024;  // chosen: as many short messages as a read brings
 
 }  // namespace
@@ -67,6 +70,7 @@ subscriber::subscriber(std::uint64_t id, std::string about, const weft::nats::su
       ask_at_(least_unasked) {}
 
 void subscriber::forget_taken() {
+    announce();
     const auto left = messages.size();
     for (; waiting_ > left; --waiting_) {
         if (spares_.size() < most_spares)
@@ -105,14 +109,16 @@ bool subscriber::deliver(const arrival& m) {
     made.what.emplace(m);
     made.bytes = size;
     all.splice(all.end(), spares_, std::prev(spares_.end()));
-    message_list::token one{};
-    if (channel_try_send(channel_access::ref(messages).core(), &one) == channel_op::done) {
-        ++waiting_;
-        bytes_ += size;
-    } else {  // closed
-        all.pop_back();
-    }
+    ++waiting_;
+    bytes_ += size;
+    if (++unannounced_ == most_unannounced) announce();
     return begins;
+}
+
+void subscriber::announce() {
+    // It is not full, as is_full() has seen to, and it is not closed before the link has forgotten it.
+    message_list::token one{};
+    channel_try_send_many(channel_access::ref(messages).core(), &one, unannounced_);
 }
 
 }  // namespace weft::detail::nats

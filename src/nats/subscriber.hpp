@@ -4,7 +4,8 @@
 // so that a message is moved once, and no memory is taken in the channel for it.
 //
 // Invariants
-//   NATS_SUBSCRIBER-1  The channel stores as many tokens as messages of the list wait. A token is
+//   NATS_SUBSCRIBER-1  The channel stores as many tokens as messages of the list wait, but for the last
+//                      `unannounced_` of them, whose tokens are sent together. A token is
 //                      delivered as the first of them, which is then moved: one after another, since
 //                      the link sends under its lock and never waits (CHANNEL_CORE-10).
 //   NATS_SUBSCRIBER-2  The link takes messages from the front of the list, when the channel's size
@@ -40,8 +41,11 @@ public:
     /// `spares` are places that no message needs; the subscriptions of a link share them.
     subscriber(std::uint64_t id, std::string about, const weft::nats::subscribe_options& how, std::list<kept_message>& spares);
 
-    /// Never waits. \returns  whether an episode of losing messages begins with this one.
+    /// Never waits. The receiver may learn of the message by announce() only.
+    /// \returns  whether an episode of losing messages begins with this one.
     bool deliver(const arrival&);
+    /// Called after the last of several deliver().
+    void announce();
 
     const std::uint64_t sid;
     const std::string subject;
@@ -62,6 +66,7 @@ private:
     std::list<kept_message>& spares_;
     std::size_t waiting_ = 0;  // as far as is known: some may have been taken since
     std::size_t bytes_ = 0;    // of their payloads
+    std::size_t unannounced_ = 0;
     std::size_t ask_at_;       // how many may seem to wait before it is asked which were taken
     bool slow_ = false;
 };

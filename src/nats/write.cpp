@@ -71,13 +71,17 @@ constexpr auto kinds = [] {
 
 /// Whether it has one dot between tokens, and nothing in them that means something.
 bool is_plain(std::string_view subject) noexcept {
-    auto before = byte_kind::dot;
+    bool begins = true;  // a token
     for (const char c : subject) {
         const auto kind = kinds[static_cast<unsigned char>(c)];
-        if (kind > byte_kind::dot || (kind == byte_kind::dot && before == byte_kind::dot)) return false;
-        before = kind;
+        if (kind == byte_kind::plain) {
+            begins = false;
+            continue;
+        }
+        if (kind != byte_kind::dot || begins) return false;
+        begins = true;
     }
-    return before == byte_kind::plain && subject.size() <= longest_subject;
+    return !begins && subject.size() <= longest_subject;
 }
 
 /// \returns  whether there is a wildcard.

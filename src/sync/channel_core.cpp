@@ -164,6 +164,19 @@ channel_op channel_core::try_operate(direction d, void* element) {
     return result;
 }
 
+channel_op channel_core::try_send_many(void* from, std::size_t& count) {
+    while (count != 0) {
+        // perhaps to a receiver that waits
+        if (const auto result = try_operate(direction::send, from); result != channel_op::done) return result;
+        if (--count == 0) break;
+        lock_.lock();
+        if (receivers_.empty() && !closed_)
+            for (; count != 0 && buffer_.ring_has_room(); --count) buffer_.copy_in(from);
+        lock_.unlock();
+    }
+    return channel_op::done;
+}
+
 channel_op channel_core::begin(direction d, void* element, transfer& t) noexcept {
     return d == direction::send ? begin_send(element, t) : begin_receive(element, t);
 }

@@ -87,6 +87,7 @@ public:
     channel_op receive(void* place, time_point until);
     /// \returns  done, closed, or full or empty.
     channel_op try_operate(direction, void* element);
+    channel_op try_send_many(void* from, std::size_t& count);
 
     void close() noexcept;
     bool is_closed() noexcept;
@@ -166,5 +167,9 @@ private:
     atomic<std::size_t> handles_{1};
     atomic<std::size_t> sender_handles_{0};
 };
+
+/// Sends a trivial value `count` times, most of them under one lock; `count` becomes what is left to
+/// send. \returns  as channel_try_send().
+WEFT_EXPORT channel_op channel_try_send_many(channel_core&, void* from, std::size_t& count);
 
 }  // namespace weft::detail
