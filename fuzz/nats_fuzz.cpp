@@ -16,7 +16,7 @@ using weft::nats::message;
 constexpr std::size_t longest_message = 1 << 16;
 
 struct journal final : weft::detail::nats::listener_of_parser {
-    void on_message(std::uint64_t sid, message&& m) override { said.push_back({std::to_string(sid), std::move(m)}); }
+    void on_message(const weft::detail::nats::arrival& m) override { said.push_back({std::to_string(m.sid), m.take()}); }
     void on_info(std::string_view json) override { add("info", json); }
     void on_ping() override { add("ping"); }
     void on_pong() override { add("pong"); }

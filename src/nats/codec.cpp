@@ -17,9 +17,10 @@ using weft::nats::nats_errc;
 namespace {
 
 constexpr std::string_view blanks = " \t";
+constexpr const char* too_long = "a payload is longer than its announced size";
 
 /// Of at most 18 digits, so it cannot overflow.
-std::optional<std::uint64_t> number(std::string_view text) noexcept {
+inline std::optional<std::uint64_t> number(std::string_view text) noexcept {
     if (text.empty() || text.size() > 18) return std::nullopt;
     std::uint64_t n = 0;
     for (const char c : text) {
@@ -62,7 +63,9 @@ void parser::refuse(const std::string& why) {
 void parser::feed(std::string_view bytes, listener_of_parser& to) {
     while (!bytes.empty()) {
         switch (state_) {
-            case state::line: take_line(bytes, to); break;
+            case state::line:
+                if (!take_whole_message(bytes, to)) take_line(bytes, to);
+                break;
             case state::payload: take_payload(bytes); break;
             case state::end: take_end(bytes, to); break;
             case state::broken: return;
@@ -70,12 +73,49 @@ void parser::feed(std::string_view bytes, listener_of_parser& to) {
     }
 }
 
+/// Takes what nearly all input is: a message without headers of which all has come, with one blank
+/// between words. \returns  false, with nothing taken, if it is anything else.
+bool parser::take_whole_message(std::string_view& bytes, listener_of_parser& to) {
+    constexpr std::string_view verb = "MSG ";
+    if (!held_.empty() || !bytes.starts_with(verb)) return false;
+    const char* at = bytes.data() + verb.size();
+    const char* const end = bytes.data() + std::min(bytes.size(), max_line);
+    const auto word = [&] {
+        const char* const begin = at;
+        while (at != end && static_cast<unsigned char>(*at) > ' ') ++at;
+        return std::string_view(begin, static_cast<std::size_t>(at - begin));
+    };
+    const auto blank_follows = [&] { return at != end && *at++ == ' '; };
+    arrival m;
+    m.subject = word();
+    if (m.subject.empty() || !blank_follows()) return false;
+    const auto sid = number(word());
+    if (!sid || !blank_follows()) return false;
+    m.sid = *sid;
+    auto last = word();
+    if (at != end && *at == ' ') {
+        ++at;
+        m.reply = std::exchange(last, word());
+        if (m.reply.empty()) return false;
+    }
+    const auto size = number(last);
+    if (!size || *size > max_message_) return false;
+    const auto before = static_cast<std::size_t>(at - bytes.data()) + 2;  // with CR and LF
+    if (bytes.size() < before + *size + 2) return false;
+    const char* const payload = bytes.data() + before;
+    if (at == end || at[0] != '\r' || at[1] != '\n' || payload[*size] != '\r' || payload[*size + 1] != '\n') return false;
+    m.payload = {payload, *size};
+    bytes.remove_prefix(before + *size + 2);
+    to.on_message(m);
+    return true;
+}
+
 void parser::take_line(std::string_view& bytes, listener_of_parser& to) {
     const auto end = bytes.find('\n');
     const auto piece = bytes.substr(0, end);
     const auto so_far = held_.size() + piece.size();
     if (so_far > max_line) {
-        const auto begin = (held_ + std::string(piece.substr(0, 8))).substr(0, 4);
+        const auto begin = (held_.substr(0, 4) + std::string(piece.substr(0, 4))).substr(0, 4);
         if (!is_verb(begin, "INFO") || so_far > max_info) refuse("a line of more than " + std::to_string(max_line) + " bytes");
     }
     if (end == std::string_view::npos) {
@@ -84,19 +124,19 @@ void parser::take_line(std::string_view& bytes, listener_of_parser& to) {
         return;
     }
     bytes.remove_prefix(end + 1);
-    if (held_.empty()) return read_line(piece, to);
+    if (held_.empty()) return read_line(piece, bytes, to);
     held_ += piece;
     const auto line = std::exchange(held_, {});
-    read_line(line, to);
+    read_line(line, bytes, to);
 }
 
-void parser::read_line(std::string_view line, listener_of_parser& to) {
+void parser::read_line(std::string_view line, std::string_view& bytes, listener_of_parser& to) {
     if (!line.ends_with('\r')) refuse("a line without CR: " + quoted(line));
     line.remove_suffix(1);
     auto rest = line;
     const auto verb = next_word(rest);
-    if (is_verb(verb, "MSG")) return read_message(rest, false);
-    if (is_verb(verb, "HMSG")) return read_message(rest, true);
+    if (is_verb(verb, "MSG")) return begin_message(read_head(rest, false), bytes, to);
+    if (is_verb(verb, "HMSG")) return begin_message(read_head(rest, true), bytes, to);
     if (is_verb(verb, "PING")) return to.on_ping();
     if (is_verb(verb, "PONG")) return to.on_pong();
     if (is_verb(verb, "+OK")) return;
@@ -106,7 +146,7 @@ void parser::read_line(std::string_view line, listener_of_parser& to) {
 }
 
 /// <subject> <sid> [reply] [header size] <size>
-void parser::read_message(std::string_view words, bool with_headers) {
+parser::head parser::read_head(std::string_view words, bool with_headers) {
     std::array<std::string_view, 6> all;
     std::size_t n = 0;
     for (auto rest = words; n < all.size(); ++n)
@@ -115,31 +155,37 @@ void parser::read_message(std::string_view words, bool with_headers) {
     if (n != least && n != least + 1) refuse("a message with a wrong head: " + quoted(words));
     const auto sid = number(all[1]);
     const auto size = number(all[n - 1]);
-    const auto head = with_headers ? number(all[n - 2]) : std::optional<std::uint64_t>(0);
-    if (!sid || !size || !head || *head > *size) refuse("a message with a wrong head: " + quoted(words));
+    const auto head_size = with_headers ? number(all[n - 2]) : std::optional<std::uint64_t>(0);
+    if (!sid || !size || !head_size || *head_size > *size) refuse("a message with a wrong head: " + quoted(words));
     if (*size > max_message_)
         refuse("a message of " + std::to_string(*size) + " bytes; at most " + std::to_string(max_message_) + " are taken");
-    sid_ = *sid;
-    header_size_ = *head;
-    message_.subject.assign(all[0]);
-    if (n > least) message_.reply.assign(all[2]);
-    left_ = *size;
+    return {*sid, all[0], n > least ? all[2] : std::string_view(), *head_size, *size};
+}
+
+void parser::begin_message(const head& h, std::string_view& bytes, listener_of_parser& to) {
+    if (bytes.size() >= h.size + 2) {
+        if (bytes[h.size] != '\r' || bytes[h.size + 1] != '\n') refuse(too_long);
+        const auto all = bytes.substr(0, h.size);
+        bytes.remove_prefix(h.size + 2);
+        return report(h, all.substr(0, h.header_size), all.substr(h.header_size), nullptr, to);
+    }
+    subject_ = h.subject;
+    reply_ = h.reply;
+    head_ = {h.sid, subject_, reply_, h.header_size, h.size};
+    left_ = h.size;
     state_ = left_ != 0 ? state::payload : state::end;
     if (left_ == 0) left_ = 2;
 }
 
 void parser::take_payload(std::string_view& bytes) {
-    if (header_block_.size() < header_size_) {
-        const auto head = bytes.substr(0, header_size_ - header_block_.size());
-        header_block_ += head;
-        bytes.remove_prefix(head.size());
-        left_ -= head.size();
+    if (header_block_.size() < head_.header_size) {
+        const auto part = bytes.substr(0, head_.header_size - header_block_.size());
+        header_block_ += part;
+        bytes.remove_prefix(part.size());
+        left_ -= part.size();
     }
     const auto piece = bytes.substr(0, left_);
-    if (message_.payload.empty())
-        message_.payload.assign(piece);
-    else
-        message_.payload += piece;
+    payload_ += piece;
     bytes.remove_prefix(piece.size());
     left_ -= piece.size();
     if (left_ != 0) return;
@@ -150,21 +196,31 @@ void parser::take_payload(std::string_view& bytes) {
 void parser::take_end(std::string_view& bytes, listener_of_parser& to) {
     for (; left_ != 0; --left_, bytes.remove_prefix(1)) {
         if (bytes.empty()) return;
-        if (bytes.front() != (left_ == 2 ? '\r' : '\n')) refuse("a payload is longer than its announced size");
+        if (bytes.front() != (left_ == 2 ? '\r' : '\n')) refuse(too_long);
     }
     state_ = state::line;
-    auto done = std::exchange(message_, {});
-    if (header_size_ != 0) {
-        try {
-            done.headers = read_headers(header_block_);
-        } catch (...) {
-            state_ = state::broken;
-            throw;
-        }
-        header_block_.clear();
-        header_size_ = 0;
+    const auto header_block = std::exchange(header_block_, {});
+    auto payload = std::exchange(payload_, {});
+    report(head_, header_block, payload, &payload, to);
+}
+
+void parser::report(const head& h, std::string_view header_block, std::string_view payload, std::string* gathered,
+                    listener_of_parser& to) {
+    if (h.header_size == 0) [[likely]]
+        return to.on_message({h.sid, h.subject, h.reply, payload, gathered, nullptr});
+    weft::nats::headers headers;
+    try {
+        headers = read_headers(header_block);
+    } catch (...) {
+        state_ = state::broken;
+        throw;
     }
-    to.on_message(sid_, std::move(done));
+    to.on_message({h.sid, h.subject, h.reply, payload, gathered, &headers});
+}
+
+weft::nats::message arrival::take() const {
+    return {std::string(subject), std::string(reply), gathered ? std::move(*gathered) : std::string(payload),
+            headers ? std::move(*headers) : weft::nats::headers()};
 }
 
 weft::nats::headers read_headers(std::string_view block) {

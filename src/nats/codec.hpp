@@ -10,7 +10,10 @@
 //   NATS_CODEC-1  What is reported does not depend on where the stream is cut.
 //   NATS_CODEC-2  At most max_line bytes of a line are held (max_info of an INFO), and never more of a
 //                 payload than have come, rounded up as a string grows.
-//   NATS_CODEC-3  A payload is copied once, from the read buffer into its message.
+//   NATS_CODEC-3  A payload is copied once, from the read buffer into its message: one that has come in
+//                 pieces is gathered in the string that becomes its message's.
+//
+// What a message of which all has come passes through is `line` alone: nothing of it is kept.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +25,23 @@
 
 namespace weft::detail::nats {
 
+/// A message that has come. What it refers to is valid during the call.
+struct arrival {
+    std::uint64_t sid = 0;
+    std::string_view subject, reply, payload;
+    std::string* gathered = nullptr;          // the string of a payload that came in pieces
+    weft::nats::headers* headers = nullptr;  // if there are some
+
+    /// Called once: it takes what was gathered.
+    weft::nats::message take() const;
+    /// So that a message can be made where it is to lie.
+    explicit(false) operator weft::nats::message() const { return take(); }
+};
+
 /// What a parser reports. The views are valid during the call.
 class listener_of_parser {
 public:
-    virtual void on_message(std::uint64_t sid, weft::nats::message&&) = 0;
+    virtual void on_message(const arrival&) = 0;
     virtual void on_info(std::string_view json) = 0;
     virtual void on_ping() = 0;
     virtual void on_pong() = 0;
@@ -51,21 +67,32 @@ public:
 private:
     enum class state : std::uint8_t { line, payload, end, broken };
 
+    /// Of a message, as its line has it.
+    struct head {
+        std::uint64_t sid = 0;
+        std::string_view subject, reply;
+        std::size_t header_size = 0, size = 0;
+    };
+
+    bool take_whole_message(std::string_view& bytes, listener_of_parser& to);
     void take_line(std::string_view& bytes, listener_of_parser& to);
     void take_payload(std::string_view& bytes);
     void take_end(std::string_view& bytes, listener_of_parser& to);
-    void read_line(std::string_view line, listener_of_parser& to);
-    void read_message(std::string_view words, bool with_headers);
+    /// `bytes` is what follows the line.
+    void read_line(std::string_view line, std::string_view& bytes, listener_of_parser& to);
+    void begin_message(const head&, std::string_view& bytes, listener_of_parser& to);
+    head read_head(std::string_view words, bool with_headers);
+    void report(const head&, std::string_view header_block, std::string_view payload, std::string* gathered,
+                listener_of_parser& to);
     [[noreturn]] void refuse(const std::string& why);
 
     const std::size_t max_message_;
     state state_ = state::line;
     std::string held_;  // of an incomplete line
-    std::uint64_t sid_ = 0;
-    std::size_t header_size_ = 0;
+    // Of a message of which not all has come.
+    head head_;
+    std::string subject_, reply_, header_block_, payload_;
     std::size_t left_ = 0;  // bytes of the payload that are still to come; in `end`, of CR and LF
-    std::string header_block_;
-    weft::nats::message message_;
 };
 
 /// Throws error of bad_subject unless `subject` may be published to.

@@ -36,6 +36,12 @@ weft::nats::client_options checked(weft::nats::client_options o) {
     return o;
 }
 
+std::string checked_headers(const weft::nats::headers& h) {
+    if (h.empty()) return {};
+    check_headers(h);
+    return write_headers(h);
+}
+
 }  // namespace
 
 link::link(weft::nats::client_options o)
@@ -90,8 +96,7 @@ bool link::append(lock_type& lock, std::string_view subject, std::string_view pa
 bool link::publish(std::string_view subject, std::string_view payload, const weft::nats::publish_options& how, at_full full) {
     check_subject(subject);
     if (!how.reply.empty()) check_subject(how.reply);
-    check_headers(how.headers);
-    const auto block = write_headers(how.headers);
+    const auto block = checked_headers(how.headers);
     lock_type lock(lock_);
     return append(lock, subject, payload, how.reply, block, full, never);
 }
@@ -101,7 +106,7 @@ std::shared_ptr<subscriber> link::subscribe(std::string_view subject, const weft
     if (!how.queue.empty()) check_subject(how.queue);
     const lock_type lock(lock_);
     check_open();
-    const auto made = std::make_shared<subscriber>(++last_sid_, std::string(subject), how);
+    const auto made = std::make_shared<subscriber>(++last_sid_, std::string(subject), how, spares_);
     subscribers_.emplace(made->sid, made);
     if (state_ == state::connected) {
         append_subscribe(subscribe_, subject, how.queue, made->sid);
@@ -157,9 +162,8 @@ void link::fail_late(const std::string& what) {
 weft::nats::message link::request(std::string_view subject, std::string_view payload, std::chrono::nanoseconds limit,
                                   const weft::nats::publish_options& how) {
     check_subject(subject);
-    check_headers(how.headers);
     const auto until = deadline_in(limit);
-    const auto block = write_headers(how.headers);
+    const auto block = checked_headers(how.headers);
     pending_request mine;
     std::uint64_t id = 0;
     {

@@ -102,7 +102,9 @@ private:
     void tell();
     void end_waits(outcome how);
 
-    void on_message(std::uint64_t sid, weft::nats::message&&) override;
+    void on_message(const arrival&) override;
+    void on_answer(const arrival&);
+    void announce();
     void on_info(std::string_view json) override;
     void on_ping() override;
     void on_pong() override;
@@ -123,6 +125,8 @@ private:
     unsigned unanswered_ = 0;  // pings of watch()
     std::deque<round*> rounds_;
     std::unordered_map<std::uint64_t, pending_request*> requests_;
+    std::list<kept_message> spares_;  // of the subscribers
+    subscriber* receiving_ = nullptr;  // to which the last message of this piece went
     std::unordered_map<std::uint64_t, std::shared_ptr<subscriber>> subscribers_;
     std::uint64_t last_sid_ = inbox_sid;
     std::uint64_t last_request_ = 0;

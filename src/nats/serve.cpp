@@ -32,9 +32,7 @@ nats_errc code_of(std::string_view server_says) noexcept {
 /// What a server says before the connection can be used.
 class greeting final : public listener_of_parser {
 public:
-    void on_message(std::uint64_t, weft::nats::message&&) override {
-        throw error(nats_errc::protocol_error, "a message before the login");
-    }
+    void on_message(const arrival&) override { throw error(nats_errc::protocol_error, "a message before the login"); }
     void on_info(std::string_view json) override {
         info = parse_info(json, nonce, tls_required);
         has_info = true;
@@ -262,7 +260,13 @@ void link::read(io::byte_stream& stream, parser& p) {
         {
             const lock_type lock(lock_);  // NATS_LINK-4
             if (state_ == state::closed) return;
-            p.feed({reinterpret_cast<const char*>(buffer.data()), n}, *this);
+            try {
+                p.feed({reinterpret_cast<const char*>(buffer.data()), n}, *this);
+            } catch (...) {
+                announce();
+                throw;
+            }
+            announce();
             tells = !events_.empty();
         }
         if (tells) tell();
@@ -283,25 +287,34 @@ void link::tell() {
     }
 }
 
-void link::on_message(std::uint64_t sid, weft::nats::message&& m) {
+void link::on_message(const arrival& m) {
     ++stats_.received;
     stats_.received_bytes += m.payload.size();
-    if (sid == inbox_sid) {
-        if (m.subject.size() <= inbox_.size()) return;
-        std::uint64_t id = 0;
-        std::from_chars(m.subject.data() + inbox_.size() + 1, m.subject.data() + m.subject.size(), id);
-        const auto found = requests_.find(id);
-        if (found == requests_.end()) return;  // its caller has left
-        auto& r = *found->second;
-        requests_.erase(found);
-        r.answer = std::move(m);
-        r.how = outcome::done;
-        r.over.set();
-        return;
+    if (m.sid == inbox_sid) return on_answer(m);
+    if (!receiving_ || receiving_->sid != m.sid) {
+        announce();
+        const auto found = subscribers_.find(m.sid);
+        if (found == subscribers_.end()) return;  // UNSUB is on its way
+        receiving_ = found->second.get();
     }
-    const auto found = subscribers_.find(sid);
-    if (found == subscribers_.end()) return;  // UNSUB is on its way
-    if (found->second->deliver(std::move(m))) events_.push_back({event_kind::slow_consumer, found->second->subject});
+    if (receiving_->deliver(m)) events_.push_back({event_kind::slow_consumer, receiving_->subject});
+}
+
+void link::announce() {
+    if (auto* const s = std::exchange(receiving_, nullptr)) s->announce();
+}
+
+void link::on_answer(const arrival& m) {
+    if (m.subject.size() <= inbox_.size()) return;
+    std::uint64_t id = 0;
+    std::from_chars(m.subject.data() + inbox_.size() + 1, m.subject.data() + m.subject.size(), id);
+    const auto found = requests_.find(id);
+    if (found == requests_.end()) return;  // its caller has left
+    auto& r = *found->second;
+    requests_.erase(found);
+    r.answer = m.take();
+    r.how = outcome::done;
+    r.over.set();
 }
 
 void link::on_info(std::string_view json) {

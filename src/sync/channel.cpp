@@ -32,6 +32,7 @@ channel_op channel_receive(channel_core& c, void* place, time_point until) { ret
 channel_op channel_try_send(channel_core& c, void* from) { return c.try_operate(direction::send, from); }
 channel_op channel_try_receive(channel_core& c, void* place) { return c.try_operate(direction::receive, place); }
 
+channel_op channel_try_send_many(channel_core& c, void* from, std::size_t& count) { return c.try_send_many(from, count); }
 void channel_close(channel_core& c) noexcept { c.close(); }
 bool channel_is_closed(channel_core& c) noexcept { return c.is_closed(); }
 std::size_t channel_size(channel_core& c) noexcept { return c.size(); }

@@ -164,6 +164,19 @@ channel_op channel_core::try_operate(direction d, void* element) {
     return result;
 }
 
+channel_op channel_core::try_send_many(void* from, std::size_t& count) {
+    while (count != 0) {
+        // perhaps to a receiver that waits
+        if (const auto result = try_operate(direction::send, from); result != channel_op::done) return result;
+        if (--count == 0) break;
+        lock_.lock();
+        if (receivers_.empty() && !closed_)
+            for (; count != 0 && buffer_.ring_has_room(); --count) buffer_.copy_in(from);
+        lock_.unlock();
+    }
+    return channel_op::done;
+}
+
 channel_op channel_core::begin(direction d, void* element, transfer& t) noexcept {
     return d == direction::send ? begin_send(element, t) : begin_receive(element, t);
 }
@@ -291,11 +304,18 @@ channel_node& channel_core::filled(void* from, channel_node* node) {
 /// Stores a value whose room is reserved, or gives it to a receiver that waits.
 void channel_core::publish(channel_node& node) noexcept {
     wait_list claimed;
+    channel_node* surplus = nullptr;
     lock_.lock();
     buffer_.unreserve();
     if (auto* const receiver = claim(direction::receive)) {
-        receiver->how = ending::take;
-        receiver->node = &node;
+        if (buffer_.element().trivial) {  // CHANNEL_CORE-10
+            buffer_.deliver(receiver->slot, buffer_.value(node));
+            receiver->how = ending::moved;
+            surplus = buffer_.keep_spare(&node);
+        } else {
+            receiver->how = ending::take;
+            receiver->node = &node;
+        }
         claimed.push_back(*receiver);
         admit_sender(claimed);
     } else {
@@ -305,6 +325,7 @@ void channel_core::publish(channel_node& node) noexcept {
     end_receivers_if_drained(claimed);
     lock_.unlock();
     unpark_all(claimed);
+    buffer_.free(surplus);
     if (oldest) vacate(*oldest, nullptr);
 }
 

@@ -33,6 +33,9 @@
 //                   exceptions: exit() then leaves it undestroyed, and abandoned fibers may wait in
 //                   it.
 //   CHANNEL_CORE-9  A sender waits only in a channel with park or back_off.
+//   CHANNEL_CORE-10  A trivial value is moved to its receiver under the lock, or by its sender while no
+//                   value is stored. So if one caller sends at a time and never waits, values are
+//                   delivered one after another, in the order of the sends.
 #pragma once
 
 #include <optional>
@@ -84,6 +87,7 @@ public:
     channel_op receive(void* place, time_point until);
     /// \returns  done, closed, or full or empty.
     channel_op try_operate(direction, void* element);
+    channel_op try_send_many(void* from, std::size_t& count);
 
     void close() noexcept;
     bool is_closed() noexcept;
@@ -163,5 +167,9 @@ private:
     atomic<std::size_t> handles_{1};
     atomic<std::size_t> sender_handles_{0};
 };
+
+/// Sends a trivial value `count` times, most of them under one lock; `count` becomes what is left to
+/// send. \returns  as channel_try_send().
+WEFT_EXPORT channel_op channel_try_send_many(channel_core&, void* from, std::size_t& count);
 
 }  // namespace weft::detail

@@ -18,8 +18,9 @@ using testing::ThrowsMessage;
 namespace nats = weft::nats;
 
 struct journal final : listener_of_parser {
-    void on_message(std::uint64_t sid, nats::message&& m) override {
-        auto line = std::to_string(sid) + " " + m.subject + " " + m.reply + " '" + m.payload + "'";
+    void on_message(const arrival& a) override {
+        const auto m = a.take();
+        auto line = std::to_string(a.sid) + " " + m.subject + " " + m.reply + " '" + m.payload + "'";
         for (const auto& [name, value] : m.headers) line += " " + name + "=" + value;
         said.push_back(line);
     }
@@ -57,6 +58,24 @@ TEST(nats_codec, NATS_CODEC_2_a_long_line_is_refused_wherever_it_is_cut) {
         EXPECT_THAT([&] { parsed("INFO " + std::string(70'000, 'x'), piece); },
                     ThrowsMessage<nats::error>(HasSubstr("more than")));
     }
+}
+
+TEST(nats_codec, NATS_CODEC_1_a_message_means_the_same_whether_all_of_it_has_come) {
+    const std::string longest = "MSG " + std::string(parser::max_line - 9, 'a') + " 1 2\r";
+    ASSERT_EQ(longest.size(), parser::max_line);
+    for (const std::string& text :
+         {"MSG a  1 2\r\nhi\r\n"s, "MSG a\t1 2\r\nhi\r\n"s, "msg a 1 2\r\nhi\r\n"s, "MSG a 1 r\t2\r\nhi\r\n"s,
+          "MSG a 1 2 \r\nhi\r\n"s, "MSG a 1  r 2\r\nhi\r\n"s, "MSG  a 1 2\r\nhi\r\n"s, "MSG \x01 1 2\r\nhi\r\n"s,
+          "MSG \xc3\xa4 1 2\r\nhi\r\n"s, longest + "\nhi\r\n"})
+        for (std::size_t piece = 1; piece <= text.size(); piece += text.size() > 99 ? 4000 : 1) {
+            EXPECT_EQ(parsed(text, piece).size(), 1u) << text << piece;
+            EXPECT_EQ(parsed(text, piece), parsed(text, 1)) << text << piece;
+        }
+    for (const std::string& bad :
+         {"MSG a 1 2\n\nhi\r\n"s, "MSG a 1 2\r\nhi\n\n"s, "MSG a 1 2\r\nhi!\r\n"s, "MSG a\n1 2\r\nhi\r\n"s,
+          "MSG a 1 2 3 4\r\nhi\r\n"s, "MSG a x 2\r\nhi\r\n"s, "MSG a" + longest.substr(4) + "\nhi\r\n"})
+        for (std::size_t piece = 1; piece <= bad.size(); piece += bad.size() > 99 ? 4000 : 1)
+            EXPECT_THROW(parsed(bad, piece), nats::error) << bad << piece;
 }
 
 TEST(nats_codec, what_is_not_nats_is_refused_with_its_text) {

@@ -23,7 +23,7 @@
 
 namespace weft::detail::nats {
 class link;
-struct subscriber;
+class subscriber;
 }// namespace weft::detail::nats
 
 namespace weft::nats {
