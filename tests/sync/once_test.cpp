@@ -62,10 +62,10 @@ INSTANTIATE_TEST_SUITE_P(all, once_contract, testing::ValuesIn(all_settings()), 
 constinit weft::once_flag constant_flag;
 constinit int calls_with_it = 0;
 /// Runs before main(), and perhaps before other files' static objects are made.
-const bool used_early = (weft::call_once(constant_flag, [] { ++calls_with_it; }), true);
+const bool called_early = (weft::call_once(constant_flag, [] { ++calls_with_it; }), true);
 
 TEST(once, the_flag_is_there_before_any_constructor_has_run) {
-    EXPECT_TRUE(used_early);
+    EXPECT_TRUE(called_early);
     weft::run([] { weft::call_once(constant_flag, [] { ++calls_with_it; }); });
     EXPECT_EQ(calls_with_it, 1);
 }
