@@ -88,15 +88,17 @@ bench-http-client: setup ## CPU time of a request, of weft's HTTP client beside 
 	bench/http_client/run build/release/weft_bench_http_client $(ARGS)
 
 # JetStream needs a server that is in no distribution; Go builds it.
-cluster-test: setup ## HISTORIES=1000 of names, checked by porcupine; weft::nats and work queues with JetStream, against a nats-server that Go builds
+cluster-test: setup ## HISTORIES=1000 of names, checked by porcupine; weft::nats and work queues with JetStream, against a nats-server that Go builds; MINUTES=30 of chaos
 	GOBIN=$(CURDIR)/build/tools/nats go install github.com/nats-io/nats-server/v2@v2.12.3
 	$(call configure,dev)
 	cmake -DWEFT_NEW_NATS_SERVER=$(CURDIR)/build/tools/nats/nats-server build/dev
-	cmake --build --preset dev --target nats_test cluster_engines_test weft_linearizability --parallel $(JOBS)
+	cmake --build --preset dev --target nats_test cluster_engines_test weft_linearizability chaos_node --parallel $(JOBS)
 	tests/cluster/linearizability/run build/dev/tests/names_record build/dev/tests/linearizability/names_checker --histories $(or $(HISTORIES),1000) \
 	    --keep build/dev/linearizability
 	build/dev/tests/nats_test
 	build/dev/tests/cluster_engines_test
+	tests/cluster_chaos/run build/dev/tests/chaos_node build/tools/nats/nats-server --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) \
+	    --keep build/dev/cluster_chaos
 
 bench-nats: setup ## CPU time of a NATS message and of a request, beside nats.go; ARGS='--rounds 5' and the like (ARGS=--help)
 	$(call configure,release)

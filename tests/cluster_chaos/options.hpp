@@ -11,7 +11,7 @@ namespace chaos {
 enum class fault {
     none,
     acknowledges_first,  ///< a job is acknowledged before it is handled
-    late_ledger,         ///< an account says that it is written a second before it is, whatever is there by then
+    blind_ledger,        ///< an account is written whatever has been written since
     tells_twice,         ///< each failure is recorded twice
 };
 
