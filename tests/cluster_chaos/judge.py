@@ -9,7 +9,7 @@ import urllib.request
 
 CENTS_AT_FIRST = 1000
 GRACE = 20.0         # seconds from the end of an actor to the word of it, at the end of the run
-FLAT_SHARE, FLAT_BYTES = 0.15, 6 << 20
+FLAT_SHARE, FLAT_BYTES = 0.15, 2 << 20
 LONG_LIFE = 100.0    # seconds from which on the memory of a life is judged
 
 

@@ -93,7 +93,7 @@ class Link:
         on = ["tc", "qdisc", "add", "dev", self.machine.cable, "root"]
         if is_possible(*on, "netem", "delay", f"{milliseconds}ms", f"{milliseconds // 4}ms", "loss", "2%", "rate", f"{kilobits}kbit"):
             return f"{milliseconds} ms, 2 % lost, {kilobits} kbit/s"
-        if is_possible(*on, "tbf", "rate", f"{kilobits}kbit", "burst", "8kb", "limit", "64kb"):
+        if is_possible(*on, "tbf", "rate", f"{kilobits}kbit", "burst", "8kb", "limit", "32kb"):
             return f"{kilobits} kbit/s"
         return None
 

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 namespace cluster = weft::cluster;
 
 void print(const std::string& line) {
-    const auto text = line + '\n';
+    const auto text = records::now() + ' ' + line + '\n';
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
 }

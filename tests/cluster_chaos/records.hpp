@@ -24,7 +24,6 @@ public:
         file_.sync(weft::io::sync_mode::data);
     }
 
-private:
     static std::string now() {
         timespec t{};
         ::clock_gettime(CLOCK_BOOTTIME, &t);
@@ -33,6 +32,7 @@ private:
         return text;
     }
 
+private:
     weft::io::file file_;
 };
 

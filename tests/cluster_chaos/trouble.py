@@ -40,7 +40,7 @@ def plan(seed, seconds, elder):
     rnd, now, troubles = random.Random(seed), FIRST, []
     while True:
         kind = rnd.choices(list(SHARES), SHARES.values())[0]
-        lasts, wants_leader, detail = length(kind, rnd), rnd.random() < LEADER_IN, (rnd.randrange(64, 1024), rnd.randrange(20, 400))
+        lasts, wants_leader, detail = length(kind, rnd), rnd.random() < LEADER_IN, (rnd.randrange(400, 3000), rnd.randrange(10, 200))
         under_way = [t for t in troubles if t.end > now]
         if len(under_way) == AT_A_TIME:
             now = min(t.end for t in under_way) + 0.1

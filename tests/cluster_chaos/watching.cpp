@@ -71,7 +71,7 @@ public:
 
     void run() {
         const auto lasting = give_birth("lasting");
-        me_.expose(lasting);
+        expose(lasting);
         weft::with_scope([this](weft::scope& s) {
             s.spawn([this] { live_and_die(); });
             s.spawn([this] { tell_incarnations(); });
@@ -91,11 +91,23 @@ private:
         return weft::spawn_actor<watched>({.name = name}, id);
     }
 
+    /// Waits for a lease.
+    void expose(const weft::actor_ref<watched>& actor) {
+        for (;; weft::this_fiber::sleep_for(100ms)) {
+            try {
+                me_.expose(actor);
+                return;
+            } catch (const cluster::error& why) {
+                if (why.code() != cluster::errc::no_lease) throw;
+            }
+        }
+    }
+
     void live_and_die() {
         for (;;) {
             const auto actor = give_birth("mortal");
             const auto id = newest_;
-            me_.expose(actor);
+            expose(actor);
             weft::this_fiber::sleep_for(5s + 1ms * weft::draw(15'000));
             auto end = actor.monitor();
             actor.kill();
@@ -162,7 +174,7 @@ private:
 
     const options& options_;
     records& records_;
-    std::atomic<int> born_ = 0, watches_ = 0;
+    static inline std::atomic<int> born_ = 0, watches_ = 0;  // of all watchers of the process
     std::string newest_;
     cluster::node me_;
 };
