@@ -13,7 +13,7 @@
 #include <weft/weft.hpp>
 
 #include "bank/cluster/over_engines.hpp"
-#include "blind_ledger.hpp"
+#include "forgetful_ledger.hpp"
 #include "watching.hpp"
 #include "work.hpp"
 
@@ -66,8 +66,8 @@ private:
         bank::node_options bank{.name = options_.name, .lease = options_.lease_time()};
         bank.words = std::make_shared<cluster::nats_transport>(nats_);
         bank.names = std::make_shared<cluster::etcd_names>(etcd_);
-        if (options_.planted == fault::blind_ledger)
-            bank.ledger = std::make_shared<blind_ledger>(etcd_, bank.cluster);
+        if (options_.planted == fault::forgetful_ledger)
+            bank.ledger = std::make_shared<forgetful_ledger>(etcd_, bank.cluster);
         else
             bank.ledger = std::make_shared<bank::etcd_ledger>(etcd_, bank.cluster);
         bank.say = print;
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     chaos::options o;
     const std::map<std::string, fault> faults{{"none", fault::none},
                                               {"ack-first", fault::acknowledges_first},
-                                              {"blind-ledger", fault::blind_ledger},
+                                              {"forgetful-ledger", fault::forgetful_ledger},
                                               {"tells-twice", fault::tells_twice}};
     app.add_option("--name", o.name, "Of the node")->required();
     app.add_option("--peers", o.peers, "The names of the other nodes")->delimiter(',');

@@ -11,7 +11,7 @@ namespace chaos {
 enum class fault {
     none,
     acknowledges_first,  ///< a job is acknowledged before it is handled
-    blind_ledger,        ///< an account is written whatever has been written since
+    forgetful_ledger,    ///< a new owner of an account does not learn what it has taken
     tells_twice,         ///< each failure is recorded twice
 };
 

@@ -76,14 +76,14 @@ class Troublemaker:
         return {p.name for t in self.troubles if t.state == "there" for p in t.touched}
 
     def processes_of(self, t):
-        """The processes that a trouble is about; its machine is the leader's if it wants that, and the leader is free."""
+        """The processes that a trouble is about: of servers the leader, if it is wanted; one that is not killed or frozen already."""
         c, what = self.cluster, t.kind.split()[-1]
         if what == "machine":
             return [c.nodes[t.machine], c.nats[t.machine], c.etcd[t.machine]]
         all_of_kind = {"node": c.nodes, "nats-server": c.nats, "etcd": c.etcd}[what]
         leader = self.cluster.leader(what) if t.wants_leader and what != "node" else None
-        if leader is not None and all_of_kind[leader].name not in self.touched():
-            t.machine = leader
+        wanted = [m for m in (leader, t.machine) if m is not None] + ([] if what == "node" else [0, 1, 2])
+        t.machine = next((m for m in wanted if all_of_kind[m].name not in self.touched()), t.machine)
         return [all_of_kind[t.machine]]
 
     def do(self, t):
