@@ -97,7 +97,8 @@ int main(int argc, char** argv) {
     const std::map<std::string, fault> faults{{"none", fault::none},
                                               {"ack-first", fault::acknowledges_first},
                                               {"forgetful-ledger", fault::forgetful_ledger},
-                                              {"tells-twice", fault::tells_twice}};
+                                              {"tells-twice", fault::tells_twice},
+                                              {"tells-nobody", fault::tells_nobody}};
     app.add_option("--name", o.name, "Of the node")->required();
     app.add_option("--peers", o.peers, "The names of the other nodes")->delimiter(',');
     app.add_option("--nats", o.nats, "Addresses")->required();

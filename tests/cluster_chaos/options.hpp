@@ -12,6 +12,7 @@ enum class fault {
     none,
     acknowledges_first,  ///< a job is acknowledged before it is handled
     forgetful_ledger,    ///< a new owner of an account does not learn what it has taken
+    tells_nobody,         ///< what one link of five is told is not recorded
     tells_twice,         ///< each failure is recorded twice
 };
 

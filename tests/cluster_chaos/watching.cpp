@@ -44,15 +44,17 @@ class witness {
 public:
     using remote = cluster::messages<>;
 
-    witness(records& to, std::string number, weft::event& told) : records_(to), number_(std::move(number)), told_(told) {}
+    witness(records& to, std::string number, bool is_silent, weft::event& told)
+        : records_(to), number_(std::move(number)), is_silent_(is_silent), told_(told) {}
     void handle(const weft::linked_exit& e) {
-        records_.add("told " + number_ + ' ' + on_one_line(e.reason.what()));
+        if (!is_silent_) records_.add("told " + number_ + ' ' + on_one_line(e.reason.what()));
         told_.set();
     }
 
 private:
     records& records_;
     std::string number_;
+    const bool is_silent_;
     weft::event& told_;
 };
 
@@ -151,7 +153,8 @@ private:
 
     void link(const cluster::remote_ref<watched>& actor, const std::string& number, const std::string& id) {
         weft::event told;
-        const auto here = weft::spawn_actor<witness>({.name = "witness"}, std::ref(records_), number, std::ref(told));
+        const bool is_silent = options_.planted == fault::tells_nobody && weft::draw(5) == 0;
+        const auto here = weft::spawn_actor<witness>({.name = "witness"}, std::ref(records_), number, is_silent, std::ref(told));
         struct ending {
             ~ending() {
                 const weft::shield until_its_end;
