@@ -71,7 +71,7 @@ class Judge:
         self.etcd = etcd_addresses
         self.lives, self.wrong = {}, []
         self.accepted, self.buried = {}, {}                 # id: when
-        self.handled = collections.Counter()
+        self.handled, self.handled_at = collections.Counter(), {}
         self.unsure, self.troubles = 0, collections.Counter()
         self.died, self.spontaneous = {}, 0                 # actor: when
         self.books_seen, self.last_books, self.progress_at, self.longest_gap = 0, None, None, 0.0
@@ -105,9 +105,10 @@ class Judge:
     def on_unsure(self, _who, _of, _at, _text):
         self.unsure += 1
 
-    def on_handled(self, who, _of, _at, text):
+    def on_handled(self, who, _of, at, text):
         job = text.split()[0]
         self.handled[job] += 1
+        self.handled_at[job] = min(at, self.handled_at.get(job, at))
         if job.endswith("!"):
             self.fault(f"{who} has handled {job}, which nobody can handle")
 
@@ -227,10 +228,11 @@ class Judge:
     def counts(self):
         watches = [w for of in self.lives.values() for w in of.watches.values()]
         told = [w for w in watches if w.told]
+        longest = max((at - self.accepted[job] for job, at in self.handled_at.items() if job in self.accepted), default=0)
         dead = sum(1 for w in told if w.actor in self.died or self.is_past(w.actor))
         return (f"{self.transfers()} transfers, books read {self.books_seen} times, longest time without a transfer seen {self.longest_gap:.0f} s\n"
                 f"{len(self.accepted)} jobs accepted, {self.unsure} unsure, {len(self.handled)} handled in {sum(self.handled.values())} times, "
-                f"{len(self.buried)} dead letters\n"
+                f"{len(self.buried)} dead letters; the longest wait of a job {longest:.0f} s\n"
                 f"{len(watches)} monitors and links, {len(told)} were told, {dead} of these of actors that have died")
 
     def is_past(self, actor):
