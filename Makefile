@@ -88,19 +88,21 @@ bench-http-client: setup ## CPU time of a request, of weft's HTTP client beside 
 	bench/http_client/run build/release/weft_bench_http_client $(ARGS)
 
 # JetStream needs a server that is in no distribution; Go builds it.
-cluster-test: setup ## HISTORIES=1000 of names in simulation and 17 minutes of them over etcd, checked by porcupine; weft::nats and work queues with JetStream
+cluster-test: setup ## HISTORIES=1000 of names in simulation, NAMES_MINUTES=17 of them over etcd; work queues in JetStream; MINUTES=30 of chaos on three machines
 	GOBIN=$(CURDIR)/build/tools/nats go install github.com/nats-io/nats-server/v2@v2.12.3
 	$(call configure,dev)
 	cmake -DWEFT_NEW_NATS_SERVER=$(CURDIR)/build/tools/nats/nats-server build/dev
-	cmake --build --preset dev --target nats_test cluster_engines_test weft_linearizability --parallel $(JOBS)
+	cmake --build --preset dev --target nats_test cluster_engines_test weft_linearizability chaos_node --parallel $(JOBS)
 	tests/cluster/linearizability/run build/dev/tests/names_record build/dev/tests/linearizability/names_checker --histories $(or $(HISTORIES),1000) \
 	    --keep build/dev/linearizability
 	rm -rf build/dev/linearizability_over_etcd
 	tests/cluster/linearizability/run_over_etcd build/dev/tests/names_process build/dev/tests/linearizability/names_checker \
-	    --minutes $(or $(MINUTES_OVER_ETCD),17) --keep build/dev/linearizability_over_etcd
+	    --minutes $(or $(NAMES_MINUTES),17) --keep build/dev/linearizability_over_etcd
 	tests/cluster/linearizability/run_over_etcd build/dev/tests/names_process build/dev/tests/linearizability/names_checker --minutes 1 --planted
 	build/dev/tests/nats_test
 	build/dev/tests/cluster_engines_test
+	tests/cluster_chaos/run build/dev/tests/chaos_node build/tools/nats/nats-server --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) \
+	    --keep build/dev/cluster_chaos
 
 bench-nats: setup ## CPU time of a NATS message and of a request, beside nats.go; ARGS='--rounds 5' and the like (ARGS=--help)
 	$(call configure,release)

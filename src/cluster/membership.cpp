@@ -80,9 +80,9 @@ bool membership::join() {
     {
         lock held(lock_);
         changed_.wait(held, [&] { return !is_telling_; });
-        before = std::exchange(lease_, 0);
+        before = lease_;
     }
-    if (before != 0) options_.store->revoke(before);   // it may still have our key
+    if (before != 0) options_.store->revoke(before);   // it may still have our key; kept until that is answered
     const auto asked_at = options_.store->clock();
     const auto lease = options_.store->grant(options_.lease);
     const auto key = "/weft/" + options_.cluster + "/node/" + options_.node;

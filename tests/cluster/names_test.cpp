@@ -190,6 +190,19 @@ TEST(names, a_store_without_a_leader_lets_owners_stop) {
     });
 }
 
+TEST(names, a_node_that_comes_back_does_not_wait_for_the_end_of_the_lease_it_had) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto before = t.a.incarnation();
+        t.names.lose_leader();
+        weft::this_fiber::sleep_for(15s);  // it has lost its lease, and could not tell the store so
+        EXPECT_EQ(t.a.incarnation(), 0u);
+        t.names.recover();                 // the leases begin anew
+        weft::this_fiber::sleep_for(3s);
+        EXPECT_GT(t.a.incarnation(), before);
+    });
+}
+
 TEST(names, a_store_that_is_away_at_first_is_found_later) {
     weft::explore(5, [] {
         simulated_transport words;

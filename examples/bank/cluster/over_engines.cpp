@@ -20,6 +20,15 @@ void print(const std::string& line) {
 
 }  // namespace
 
+std::vector<std::string> addresses_in(std::string_view text) {
+    std::vector<std::string> all;
+    for (std::size_t from = 0, end = 0; end != text.npos; from = end + 1) {
+        end = text.find(',', from);
+        if (const auto one = text.substr(from, end - from); !one.empty()) all.emplace_back(one);
+    }
+    return all;
+}
+
 void run_node_over(weft::nats::client_options nats, const weft::etcd::client_options& etcd, node_options node) {
     weft::io::signals stop({SIGINT, SIGTERM});
     nats.on_event = [](const weft::nats::event& e) {

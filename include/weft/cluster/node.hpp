@@ -73,7 +73,7 @@ public:
 
     /// Lets other nodes send the actor what its class lists in `remote`, and find it by its name, if it has
     /// one. It is held until it ends, is unexposed, or the node is closed.
-    /// \throws error (closed); actor_gone
+    /// \throws error: closed, no_lease; actor_gone
     template <class A>
     remote_ref<A> expose(const actor_ref<A>& actor) {
         return {core(), detail::expose(*core(), actor.ref(), detail::wire_table_of<A>::entries)};

@@ -43,8 +43,8 @@ void add_dev(CLI::App& command, dev_options& o) {
 void add_node(CLI::App& command, node_options& o) {
     command.add_option("--name", o.name, "of the node; no other node of the cluster has it")->required();
     command.add_option("--cluster", o.cluster, "its name")->capture_default_str();
-    command.add_option("--nats", o.nats, "the server that carries what nodes say")->type_name("URL")->capture_default_str();
-    command.add_option("--etcd", o.etcd, "the server that has names and accounts")->type_name("URL")->capture_default_str();
+    command.add_option("--nats", o.nats, "the servers that carry what nodes say")->type_name("URL,...")->capture_default_str();
+    command.add_option("--etcd", o.etcd, "the servers that have names and accounts")->type_name("URL,...")->capture_default_str();
     command.add_option("--config", o.config, "certificates, passwords and the cluster's name: a folder of `weft cluster init`")
         ->type_name("FOLDER");
     add_lease(command, o.lease);

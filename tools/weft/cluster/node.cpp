@@ -14,8 +14,8 @@ namespace cluster {
 
 void run_node(const node_options& o) {
     const auto lease = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(o.lease));
-    weft::nats::client_options nats{.servers = {o.nats}, .name = o.name};
-    weft::etcd::client_options etcd{.endpoints = {o.etcd}, .request_limit = lease / 5};
+    weft::nats::client_options nats{.servers = bank::addresses_in(o.nats), .name = o.name};
+    weft::etcd::client_options etcd{.endpoints = bank::addresses_in(o.etcd), .request_limit = lease / 5};
     std::optional<weft::tls::context> tls;
     auto cluster = o.cluster;
     if (!o.config.empty()) {

@@ -8,6 +8,7 @@ namespace cluster {
 struct node_options {
     std::string name;
     std::string cluster = "bank";
+    /// Several have commas between them.
     std::string nats = "nats://127.0.0.1:4222";
     std::string etcd = "http://127.0.0.1:2379";
     double lease = 10;   ///< seconds
