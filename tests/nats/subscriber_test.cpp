@@ -41,7 +41,7 @@ std::vector<std::vector<int>> received_by(int fibers, int count, fixture& f) {
     rt.run([&] {
         std::vector<weft::fiber<void>> receivers;
         for (auto& mine : all)
-            receivers.push_back(weft::spawn([&f, &mine, from = f.of->messages] {
+            receivers.push_back(weft::spawn([&mine, from = f.of->messages] {
                 for (const auto& m : from) mine.push_back(std::stoi(m.payload.substr(20)));
             }));
         std::minstd_rand chance(1);
