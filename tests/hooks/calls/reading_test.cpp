@@ -408,9 +408,11 @@ TEST(hooked_reads, of_counters_timers_and_terminals) {
         expect_alike(in_fiber::park, [&](notes& n) {
             const int fd = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
             const itimerspec soon{{0, 0}, {0, 30'000'000}};
-            ::timerfd_settime(fd, 0, &soon, nullptr);
             std::uint64_t times = 0;
-            n.takes(30ms, way.name, [&] { return way.call(fd, reinterpret_cast<char*>(&times), sizeof times); });
+            n.takes(30ms, way.name, [&] {
+                ::timerfd_settime(fd, 0, &soon, nullptr);
+                return way.call(fd, reinterpret_cast<char*>(&times), sizeof times);
+            });
             n("times", static_cast<long>(times));
             ::close(fd);
         });

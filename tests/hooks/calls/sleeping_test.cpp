@@ -30,8 +30,11 @@ TEST(hooked_sleeps, take_their_time) {
         n.takes(20ms, "clock_nanosleep", [&] { return ::clock_nanosleep(CLOCK_REALTIME, 0, &t, &left); });
         n.takes(20ms, "clock_nanosleep", [&] { return ::clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr); });
         for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
-            const auto until = from_now(clock, 20ms);
-            n.takes(19ms, "until", [&] { return ::clock_nanosleep(clock, TIMER_ABSTIME, &until, nullptr); });
+            timespec until{};
+            n.takes(20ms, "until", [&] {
+                until = from_now(clock, 20ms);
+                return ::clock_nanosleep(clock, TIMER_ABSTIME, &until, nullptr);
+            });
             n("it has passed", ::clock_nanosleep(clock, TIMER_ABSTIME, &until, nullptr));
         }
         n.takes(20ms, "sleep_for", [] {
