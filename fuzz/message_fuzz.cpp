@@ -1,4 +1,5 @@
-// message_fuzz.cpp - what a peer sends as a message of a cluster: it is refused with one line, or what was read is written and read again as the same.
+// message_fuzz.cpp - what a peer sends as a message of a cluster: it is refused with one line, or it is read, and is
+// the same after it was written and read again.
 //
 // The first byte chooses the format, the rest is the message.
 #include <weft/cluster/error.hpp>

@@ -23,10 +23,10 @@
 //   MEMBERSHIP-6  The key of an entry of this node's lease that is not held, since its claim was interrupted
 //                 or its release has failed, is in `strays_`, whose fiber removes the entry. It looks at
 //                 `claiming_` and `held_` after it has read the entry, so it removes none that will be held.
-//   MEMBERSHIP-7  A node that sees its own key gone from the store is fenced at once, although its lease should
-//                 live: before 3.5.12 (in 3.4, 3.4.31) a leader of etcd that was paused for longer than a lease
-//                 had left ends it when it goes on (etcd issue 15247), whoever leads by then. Another node may own its
-//                 names before it sees that.
+//   MEMBERSHIP-7  A node that sees its own key gone from the store is fenced at once, although its lease
+//                 should live. Before 3.5.12 (in 3.4, 3.4.31) a leader of etcd that stood still for long
+//                 ends leases when it goes on, although the next leader has renewed them (etcd issue
+//                 15247). Another node may own the names before this one sees that.
 #pragma once
 
 #include <functional>

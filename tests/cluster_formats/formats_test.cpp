@@ -1,5 +1,5 @@
-// The wire formats besides CBOR (weft/cluster/protobuf.hpp, weft/cluster/msgpack.hpp): between two nodes, between releases, and for bytes that are no
-// message.
+// The wire formats besides CBOR (weft/cluster/protobuf.hpp, weft/cluster/msgpack.hpp): between two nodes, between
+// releases, and for bytes that are no message.
 #include <gmock/gmock.h>
 
 #include <google/protobuf/struct.pb.h>

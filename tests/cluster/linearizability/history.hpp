@@ -37,8 +37,8 @@ struct operation {
                                    owner_life, owner_serial, call, returned)
 };
 
-/// The operations of one simulated run, or of one process: those go to a file as they begin and end, so that a process that is killed
-/// leaves what it has asked for.
+/// The operations of one simulated run, or of one process. A process writes its operations to a file as they begin
+/// and end, so that it leaves what it has asked for when it is killed.
 class history {
 public:
     history() = default;

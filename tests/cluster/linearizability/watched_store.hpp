@@ -1,5 +1,5 @@
-// watched_store.hpp - the store as one process sees it: it remembers which entries were said to be gone, and may answer late;
-// the clock of the process may jump.
+// watched_store.hpp - the store as one process sees it: it remembers which entries were said to be gone, may answer late,
+// and the clock of the process may jump.
 #pragma once
 
 #include <memory>
