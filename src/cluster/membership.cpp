@@ -13,8 +13,7 @@
 #include <weft/simulation.hpp>
 #include <weft/stop.hpp>
 
-namespace weft::cluster {
-namespace detail {
+namespace weft::cluster::detail {
 namespace {
 
 std::string nonce() {
@@ -383,98 +382,4 @@ bool membership::is_held(const held_name& n) const noexcept {
     return incarnation_ == n.incarnation && options_.store->clock() < valid_until_;
 }
 
-int membership::rank(std::string_view name) const noexcept {
-    const auto weight = [&](std::string_view node) { return wire_number(std::string(name) + ' ' + std::string(node)); };
-    const auto mine = weight(options_.node);
-    const lock held(lock_);
-    return static_cast<int>(std::ranges::count_if(alive_, [&](const auto& n) { return weight(n) > mine; }));
-}
-
-void membership::set_alive(const std::map<std::string, std::uint64_t>& by_key, std::size_t prefix) {
-    std::set<std::string> names;
-    for (const auto& [key, _] : by_key) names.insert(key.substr(prefix));
-    const lock held(lock_);
-    alive_.swap(names);
-}
-
-/// An incarnation of this node has ended at the store, perhaps before join() knows of it (MEMBERSHIP-7).
-void membership::end_own(std::uint64_t token) {
-    std::uint64_t lease = 0;
-    {
-        const lock held(lock_);
-        ended_ = std::max(ended_, token);
-        if (incarnation_ == token) lease = lease_;
-    }
-    if (lease != 0) fence(lease);
-}
-
-void membership::died(const std::string& node, std::uint64_t token) {
-    if (node == options_.node) end_own(token);
-    events_.died(node, token);
-}
-
-/// Tells of each incarnation that has died, once.
-void membership::watch_nodes() {
-    const auto prefix = "/weft/" + options_.cluster + "/node/";
-    std::map<std::string, std::uint64_t> alive;
-    for (;;) {
-        try {
-            std::uint64_t own = 0;
-            {
-                const lock held(lock_);
-                own = incarnation_;
-            }
-            const auto now = options_.store->list(prefix);
-            std::map<std::string, std::uint64_t> listed;
-            for (const auto& e : now.entries) listed.emplace(e.key, e.token);
-            // It may have come and gone while nothing was watched.
-            const auto still_own = listed.find(prefix + options_.node);
-            if (own != 0 && (still_own == listed.end() || still_own->second != own)) end_own(own);
-            for (const auto& [key, token] : alive) {
-                const auto still = listed.find(key);
-                if (still == listed.end() || still->second != token) died(key.substr(prefix.size()), token);
-            }
-            alive = std::move(listed);
-            set_alive(alive, prefix.size());
-            const auto changes = options_.store->watch(prefix, now.revision + 1);
-            name_change c;
-            while (changes->receive(c)) {
-                const auto known = alive.find(c.now.key);
-                if (known != alive.end() && (c.is_gone || known->second != c.now.token)) {
-                    const auto token = known->second;
-                    alive.erase(known);
-                    died(c.now.key.substr(prefix.size()), token);
-                }
-                if (!c.is_gone) alive[c.now.key] = c.now.token;
-                set_alive(alive, prefix.size());
-            }
-            return;
-        } catch (const std::system_error&) {   // out of reach, or changes were missed: list anew
-        }
-        weft::this_fiber::sleep_for(options_.lease / 20);
-    }
-}
-
-}  // namespace detail
-
-name_lease::name_lease(std::shared_ptr<detail::membership> by, std::shared_ptr<detail::held_name> what) noexcept
-    : by_(std::move(by)), what_(std::move(what)) {}
-name_lease::name_lease(name_lease&&) noexcept = default;
-name_lease& name_lease::operator=(name_lease&& other) noexcept {
-    if (this == &other) return *this;
-    release();
-    by_ = std::move(other.by_);
-    what_ = std::move(other.what_);
-    return *this;
-}
-name_lease::~name_lease() { release(); }
-
-std::string_view name_lease::name() const noexcept { return what_ ? std::string_view(what_->name) : std::string_view(); }
-std::uint64_t name_lease::token() const noexcept { return what_ ? what_->token : 0; }
-bool name_lease::held() const noexcept { return what_ && by_->holds(*what_); }
-std::stop_token name_lease::stop_token() const noexcept { return what_ ? what_->ended.get_token() : std::stop_token(); }
-void name_lease::release() noexcept {
-    if (what_) by_->release(*what_);
-}
-
-}  // namespace weft::cluster
+}  // namespace weft::cluster::detail
