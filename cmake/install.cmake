@@ -15,13 +15,18 @@ function(weft_install_library target)
 endfunction()
 
 # weft_install(target name description [required modules...]): the library, the shared one beside it if that is wanted, and a pkg-config
-# module. Paths are relative: the prefix is known only when installing.
+# module.
 function(weft_install target name description)
     weft_install_library(${target})
     if(WEFT_SHARED_BESIDE AND TARGET ${target}_shared)
         weft_install_library(${target}_shared)
     endif()
+    weft_install_module(${target} "${description}" ${ARGN})
+endfunction()
 
+# weft_install_module(target description [required modules...]): a module for pkg-config. Paths are relative: the prefix is known only when
+# installing.
+function(weft_install_module target description)
     string(REPLACE "_" "-" module ${target})
     set(pc_cflags "")
     if(WEFT_HAS_STACK_CLASH_PROTECTION)
@@ -33,6 +38,10 @@ function(weft_install target name description)
     set(pc_link "")
     if(target STREQUAL "weft_hooks")   # programs name none of its functions
         set(pc_link "-Wl,--no-as-needed ")
+    elseif(target STREQUAL "weft_hooks_static")
+        get_target_property(pc_link ${target} INTERFACE_LINK_OPTIONS)
+        list(JOIN pc_link " " pc_link)
+        string(APPEND pc_link " ")
     endif()
     set(pc_description "${description}")
     set(pc_requires "${ARGN}")
@@ -82,7 +91,9 @@ else()
 endif()
 set(WEFT_WITHOUT_hooks "")
 if(TARGET weft_hooks)
+    install(TARGETS weft_hooks_static EXPORT weft_hooks ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
     weft_install(weft_hooks hooks "Lets calls of unmodified libraries park in fibers instead of blocking")
+    weft_install_module(weft_hooks_static "The hooks for programs that are linked statically")
 else()
     set(WEFT_WITHOUT_hooks "with a sanitizer no fiber has an identity")
 endif()

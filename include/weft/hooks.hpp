@@ -32,7 +32,7 @@ struct site {
     std::chrono::nanoseconds longest_block{};  ///< and the longest of them
 };
 
-/// \returns whether libweft_hooks.so is there and a runtime with hooks has been made.
+/// \returns whether the hooks are there, loaded or linked, and a runtime with hooks has been made.
 [[nodiscard]] WEFT_EXPORT bool active() noexcept;
 
 /// \returns all places that fibers have called from in this process, those with the most calls first;
@@ -47,7 +47,8 @@ WEFT_EXPORT void leave_alone(std::string_view library);
 
 /// Makes the calls of a library reach the hooks although its search order hides them, as that of a
 /// library that was opened with RTLD_DEEPBIND does.
-/// \throws std::system_error  as leave_alone(); or what the system says of changing the library's tables
+/// \throws std::system_error  as leave_alone(); or what the system says of changing the library's tables;
+///         not_supported: the hooks are linked statically
 WEFT_EXPORT void adopt(std::string_view library);
 
 }  // namespace weft::hooks

@@ -5,8 +5,8 @@
 // more than a system call.
 //
 // REAL-1  The function is looked up before main(), and at the first call if that is earlier. While the
-//         loader looks it up, and where there is nothing to find, as in a static program, get() is null
-//         and the caller makes the system call itself.
+//         loader looks it up, and where there is nothing to find, get() is null and the caller makes the
+//         system call itself. Hooks that are linked statically have the linker find it: it is never null.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,18 @@ struct function_name {
     consteval explicit(false) function_name(const char (&s)[Size]) { std::copy_n(s, Size, text); }
     char text[Size] = {};
 };
+
+/// How the linker knows the hook of this name.
+#ifdef WEFT_HOOKS_STATIC
+#define WEFT_ENTRY_NAME(name) "__wrap_" name
+#else
+#define WEFT_ENTRY_NAME(name) name
+#endif
+
+#ifdef WEFT_HOOKS_STATIC
+}  // namespace weft::hooks
+#include "hooks/linked/real.hpp"
+#else
 
 /// \tparam F  the type of the function.
 template <function_name Name, class F, function_name Version = "">
@@ -62,3 +74,4 @@ private:
 };
 
 }  // namespace weft::hooks
+#endif

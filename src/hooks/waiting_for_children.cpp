@@ -109,9 +109,9 @@ pid_t wait(int* status) { return wait_for("wait", WEFT_CALLER, -1, status, 0, nu
 pid_t waitpid(pid_t child, int* status, int options) { return wait_for("waitpid", WEFT_CALLER, child, status, options, nullptr); }
 
 // Declared noexcept, which they are not: a thread may be cancelled there.
-pid_t weft_wait3(int* status, int options, rusage* usage) asm("wait3");
+pid_t weft_wait3(int* status, int options, rusage* usage) asm(WEFT_ENTRY_NAME("wait3"));
 pid_t weft_wait3(int* status, int options, rusage* usage) { return wait_for("wait3", WEFT_CALLER, -1, status, options, usage); }
-pid_t weft_wait4(pid_t child, int* status, int options, rusage* usage) asm("wait4");
+pid_t weft_wait4(pid_t child, int* status, int options, rusage* usage) asm(WEFT_ENTRY_NAME("wait4"));
 pid_t weft_wait4(pid_t child, int* status, int options, rusage* usage) {
     return wait_for("wait4", WEFT_CALLER, child, status, options, usage);
 }

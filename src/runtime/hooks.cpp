@@ -18,6 +18,10 @@
 #include "runtime/dump/code_names.hpp"
 #include "sync/address_wait.hpp"
 
+// The hooks, where they are linked with the same object file as this. Else they are looked up by their name.
+extern "C" [[gnu::weak, gnu::visibility("default")]] const weft::detail::hook_library* weft_take_hooks(
+    unsigned version, const weft::detail::hook_table*) noexcept;
+
 namespace weft::detail {
 namespace {
 
@@ -57,7 +61,10 @@ atomic<const hook_library*> library{nullptr};
 
 [[gnu::constructor(before_static_objects)]] void hold_lock() noexcept { hold_across_forks<hooks_lock>(); }  // FORK-3
 
-hook_taker found_hook_taker() noexcept { return reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks")); }
+hook_taker found_hook_taker() noexcept {
+    if (&weft_take_hooks) return weft_take_hooks;
+    return reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks"));
+}
 
 void print_audit() {
     try {
@@ -83,8 +90,9 @@ bool begin_hooks() noexcept {
     const auto take = found_hook_taker();
     if (!take) {
         std::fputs(
-            "weft: runtime_options::hooks has no effect, since libweft_hooks.so is not loaded: link weft::hooks, or start the "
-            "program with LD_PRELOAD=libweft_hooks.so\n",
+            "weft: runtime_options::hooks has no effect, since libweft_hooks.so is not loaded: link weft::hooks (a static "
+            "program: "
+            "weft::hooks_static), or start the program with LD_PRELOAD=libweft_hooks.so\n",
             stderr);
         return false;
     }

@@ -89,6 +89,14 @@ def check_declared(names):
     expect(f"the headers of C declare these {len(names)} functions and no other", names == declared, sorted(names ^ declared))
 
 
+def check_static_hooks(shared, archive):
+    """src/hooks/linked/names.def has the name of each hook, so that the linker puts it before the C library's function."""
+    wanted = {f"__wrap_{n.partition('@')[0]}" for n in exported(shared) if not is_ours(n.partition("@")[0])}
+    found = {words[-1] for words in nm("--defined-only", "--extern-only", archive) if len(words) == 3 and not words[-1].startswith("_Z")}
+    expect(f"{archive.name} has the {len(wanted)} hooks of {shared.name} under the names that --wrap calls", wanted and found == wanted | {"weft_take_hooks"},
+           sorted(found ^ wanted))
+
+
 def check_needs(everything):
     objects = [o for kind in ("guide", "example") for o in options.objects.glob(f"{kind}_*.dir/**/*.o")]
     if not objects:
@@ -117,6 +125,7 @@ parser.add_argument("--headers", type=pathlib.Path, required=True)
 parser.add_argument("--list", type=pathlib.Path, required=True)
 parser.add_argument("--objects", type=pathlib.Path, required=True)
 parser.add_argument("--static", type=pathlib.Path, action="append", default=[])
+parser.add_argument("--static-hooks", type=pathlib.Path)
 parser.add_argument("libraries", type=pathlib.Path, nargs="+")
 options = parser.parse_args()
 
@@ -124,6 +133,8 @@ check_itself()
 all_names = set()
 for shared in options.libraries:
     all_names |= check_library(shared)
+if options.static_hooks:
+    check_static_hooks(next(l for l in options.libraries if l.name.startswith("libweft_hooks.")), options.static_hooks)
 options.list.write_text("\n".join(sorted(demangled(all_names))) + "\n")
 check_needs(all_names)
 check_version()

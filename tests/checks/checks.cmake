@@ -68,7 +68,7 @@ foreach(target IN ITEMS weft weft_http weft_redis weft_tls weft_ws weft_nats wef
 endforeach()
 add_test(NAME check.exports COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_exports.py" --nm "${CMAKE_NM}"
          --readelf "${CMAKE_READELF}" --version "${WEFT_ABI_VERSION}" --headers "${PROJECT_SOURCE_DIR}/include/weft" --list "${work}/exported.txt"
-         --objects "${PROJECT_BINARY_DIR}/CMakeFiles" ${static_libraries} ${shared_libraries})
+         --objects "${PROJECT_BINARY_DIR}/CMakeFiles" --static-hooks $<TARGET_FILE:weft_hooks_static> ${static_libraries} ${shared_libraries})
 add_test(NAME check.abi COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_abi.py" "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}"
          $<TARGET_FILE:weft> $<TARGET_FILE:weft_shared> "${PROJECT_VERSION}" "${work}/abi")
 set_tests_properties(check.exports check.abi PROPERTIES TIMEOUT 300 LABELS check)

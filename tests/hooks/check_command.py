@@ -1,9 +1,9 @@
 """Checks `weft run --hooks`, `weft hooks PID`, WEFT_HOOKS_AUDIT and what a dump says of hooked calls.
 
-    check_command.py WEFT READS BLOCKS CLOSES PLUGIN LIBRARY OTHER_VERSION
+    check_command.py WEFT READS BLOCKS CLOSES PLUGIN LIBRARY OTHER_VERSION [--static PROGRAM]
 
 READS is tests/hooks/reads.cpp, BLOCKS tests/hooks/blocks.cpp, CLOSES tests/hooks/closes.cpp, PLUGIN
-has weft inside, LIBRARY is libweft_hooks.so, OTHER_VERSION a library that refuses the table.
+has weft inside, LIBRARY is libweft_hooks.so, OTHER_VERSION a library that refuses the table, PROGRAM tests/hooks/reads.cpp with the hooks and all else linked statically.
 """
 import json
 import os
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-weft, reads, blocks, closes, plugin, library, other_version = sys.argv[1:]
+weft, reads, blocks, closes, plugin, library, other_version, *static = sys.argv[1:]
 failures = []
 
 
@@ -34,6 +34,11 @@ def main():
     expect("the library alone changes nothing", r.returncode == 0 and "plain" in r.stdout and r.stderr == "", r)
     r = run(reads, given="abc", LD_PRELOAD=other_version, WEFT_HOOKS="1")
     expect("a library of another version is refused", r.returncode == 0 and "plain" in r.stdout and "another version" in r.stderr, r)
+    if static:
+        r = run(static[1], given="abc", WEFT_HOOKS="1")
+        expect("a static program has the hooks inside", r.returncode == 0 and "read 3" in r.stdout and "hooked" in r.stdout and r.stderr == "", r)
+        r = run(static[1], given="abc")
+        expect("which change nothing unless they are asked for", r.returncode == 0 and "read 3" in r.stdout and "plain" in r.stdout, r)
     r = run(reads, given="abc", WEFT_HOOKS="2")
     expect("WEFT_HOOKS is 0 or 1", r.returncode != 0 and "WEFT_HOOKS must be a number from 0 to 1" in r.stderr, r)
 

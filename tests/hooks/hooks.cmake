@@ -61,9 +61,19 @@ if(TARGET weft_cli)
     endforeach()
     target_link_libraries(hooks_closes PRIVATE ${CMAKE_DL_LIBS})
     add_dependencies(hooks_closes hazards_plugin_gone)
+
+    # A program without a loader.
+    get_target_property(type weft TYPE)
+    set(static_program)
+    if(type STREQUAL "STATIC_LIBRARY")
+        add_executable(hooks_reads_static hooks/reads.cpp)
+        weft_compile_options(hooks_reads_static)
+        target_link_libraries(hooks_reads_static PRIVATE weft weft_hooks_static -static)
+        set(static_program --static $<TARGET_FILE:hooks_reads_static>)
+    endif()
     add_test(NAME hooks.command COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hooks/check_command.py" $<TARGET_FILE:weft_cli>
              $<TARGET_FILE:hooks_reads> $<TARGET_FILE:hooks_blocks> $<TARGET_FILE:hooks_closes> $<TARGET_FILE:hazards_plugin_gone>
-             $<TARGET_FILE:weft_hooks> $<TARGET_FILE:hooks_other_version>)
+             $<TARGET_FILE:weft_hooks> $<TARGET_FILE:hooks_other_version> ${static_program})
     set_tests_properties(hooks.command PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT})
 endif()
 
@@ -75,6 +85,13 @@ if(TARGET weft AND TARGET weft_hooks)
     target_precompile_headers(hooks_calls_test REUSE_FROM weft_test_pch)
     target_link_libraries(hooks_calls_test PRIVATE weft_test_support weft_hooks util)
     weft_discover(hooks_calls_test TEST_PREFIX calls.)
+
+    # And once more with the hooks inside the program, where the linker puts them before the calls.
+    add_executable(hooks_static_calls_test ${calls_sources})
+    weft_compile_options(hooks_static_calls_test LENIENT)
+    target_precompile_headers(hooks_static_calls_test REUSE_FROM weft_test_pch)
+    target_link_libraries(hooks_static_calls_test PRIVATE weft_test_support weft_hooks_static util)
+    weft_discover(hooks_static_calls_test TEST_PREFIX calls.static.)
 endif()
 
 # Locks and conditions of the threads library, by fibers and threads.
