@@ -6,13 +6,14 @@ The script weft.py comes from the program itself: from its section .debug_gdb_sc
 """
 import os
 import pathlib
+import platform
 import re
 import resource
 import subprocess
 import sys
 
 LOOKS = ("weft fibers", "weft fibers --state running", "weft bt waiter", "weft locals waiter", "weft bt main", "weft bt all",
-         "weft bt crowd", "weft bt 'inside a coroutine'", "weft bt nobody", "weft fiber waiter", "bt -5", "weft fiber", "bt 1")
+         "weft bt crowd", "weft bt 'inside a coroutine'", "weft bt nobody", "weft fiber waiter", "bt -5", "weft fiber 'a thread'", "bt", "print/x $fs_base", "weft fiber", "bt 1")
 
 
 # As a printer of the standard library for an optional whose flag the compiler has left out.
@@ -58,10 +59,10 @@ def check(text, where):
           r'^fiber \d+ "guest\\x0afiber 1: \\x1b\[31m" [^\n]*: waiting for join at 0x[0-9a-f]+ of fiber \d+ "waiter", for',
           r'^fiber \d+ "crowd" [^\n]*: waiting for latch at 0x[0-9a-f]+, for',
           r'^fiber \d+ "main" [^\n]*: running on thread \d+',
-          r"^9 of 9 fibers$",
+          r"^10 of 10 fibers$",
           r'^these wait for one another: fiber \d+ "(left|right)", fiber \d+ "(left|right)"$')
     running = part(text, "weft fibers --state running")
-    wants(running, where, r'\Afiber \d+ "main" [^\n]*\n1 of 9 fibers\n')
+    wants(running, where, r'\Afiber \d+ "main" [^\n]*\n1 of 10 fibers\n')
     wants(part(text, "weft bt waiter"), where, r"^  #\d+ .* in .*await_order[^\n]*\(table=4\)[^\n]* at .*parked\.cpp:\d+$", r"weft_context_base")
     wants(part(text, "weft locals waiter"), where, r"await_order.*^ +dishes = 43$", r"^ +kept = <optimized out>$")
     if "Python Exception" in text:
@@ -74,6 +75,9 @@ def check(text, where):
     wants(part(text, "weft bt crowd"), where, r"3 fibers are called crowd: \d+, \d+, \d+")
     wants(part(text, "weft bt nobody"), where, r"no fiber has the number or the name nobody")
     wants(part(text, "bt -5"), where, r"in weft_context_base")
+    pointer = re.search(r"wait_as_thread \(thread_pointer=(0x[0-9a-f]+)\)", part(text, "bt"))
+    if platform.machine() == "x86_64" and (not pointer or f"= {pointer[1]}\n" not in part(text, "print/x $fs_base")):
+        sys.exit(f"{where}: the thread pointer of a fiber that is a thread is not shown:\n{text}")
     if "await_order" in part(text, "bt 1"):
         sys.exit(f"{where}: the thread is not shown again")
 
@@ -85,7 +89,7 @@ def check_without_stacks(text):
         check(text, "core by gdb alone")
         return "whole"
     where = "core without stacks"
-    wants(fibers, where, r"^stacks of 8 fibers are " + NOT_IN_THIS_CORE)
+    wants(fibers, where, r"^stacks of 9 fibers are " + NOT_IN_THIS_CORE)
     for look in ("weft bt waiter", "weft locals waiter", "weft bt all", "weft bt 'inside a coroutine'", "weft fiber waiter"):
         wants(part(text, look), where, r"no stack: it is " + NOT_IN_THIS_CORE)
     wants(part(text, "weft bt main"), where, r"^  #0 [^\n]*\n  the rest of it is " + NOT_IN_THIS_CORE)

@@ -38,6 +38,11 @@ struct slip {
     asm volatile("");
 }
 
+[[gnu::noinline]] void wait_as_thread(void* thread_pointer) {
+    wait_for_ever();
+    asm volatile("" : : "r"(thread_pointer));
+}
+
 [[gnu::noinline]] void end_here() { std::abort(); }  // does not return, so it is called
 
 bool all_wait(const weft::runtime& rt, int expected) {
@@ -57,9 +62,8 @@ int main() {
     auto guest = rt.spawn({.name = "guest\nfiber 1: \x1b[31m"}, [&] { waiter.join(); });
     weft::fiber<> crowd[3];
     for (auto& one : crowd) one = rt.spawn({.name = "crowd"}, wait_for_ever);
-    auto generating = rt.spawn({.name = "inside a coroutine"}, [] {
-        call_coroutine();
-    });
-    while (!all_wait(rt, 8)) weft::this_fiber::sleep_for(std::chrono::milliseconds(1));
+    auto generating = rt.spawn({.name = "inside a coroutine"}, [] { call_coroutine(); });
+    auto thread = rt.spawn({.name = "a thread", .as_thread = true}, [] { wait_as_thread(__builtin_thread_pointer()); });
+    while (!all_wait(rt, 9)) weft::this_fiber::sleep_for(std::chrono::milliseconds(1));
     rt.run([] { end_here(); });
 }

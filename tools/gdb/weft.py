@@ -101,7 +101,8 @@ class Fiber:
             raw = rest_data[p["cold.name"]:p["cold.name"] + p["cold.name_bytes"]]
             self.name = raw.split(b"\0")[0].decode(errors="replace")
         self.site = process.site(unsigned(data, p["block.site"], 8))
-        self.has_started = unsigned(data, p["block.home"], 8) != 0
+        self.home = unsigned(data, p["block.home"], 8)  # the description of its stack
+        self.has_started = self.home != 0
         self.sp = unsigned(data, p["block.sp"], 8)
         self.thread = 0  # that runs it
         self.in_place = unsigned(rest_data, p["cold.in_place"], 8)
@@ -339,6 +340,19 @@ def registers_at(process, sp):
     return registers
 
 
+THREAD_POINTERS = {"i386:x86-64": "fs_base", "aarch64": "tpidr"}
+
+
+def registers_of(process, fiber, sp):
+    """The same of a stack of this fiber, with the thread pointer if the fiber is a thread to what it calls (as_thread)."""
+    registers, p = registers_at(process, sp), process.layout
+    identity = word_at(fiber.home + p["stack.identity"]) if "stack.identity" in p else 0
+    name = THREAD_POINTERS.get(gdb.selected_inferior().architecture().name())
+    if identity and name:
+        registers[name] = word_at(identity + p["identity.thread_pointer"])
+    return registers
+
+
 HOW_TO_HAVE_STACKS = "gdb's generate-core-file and gcore leave them out; `weft core FILE` on the live process, and the kernel, write them"
 
 
@@ -379,7 +393,7 @@ class Shown:
         if lacks_stack(self.process, self.fiber):
             return
         for sp in left_at(self.process, self.fiber):
-            LEFT.show(registers_at(self.process, sp))
+            LEFT.show(registers_of(self.process, self.fiber, sp))
             frame = gdb.newest_frame()
             while frame and LEFT.is_innermost(frame):
                 frame = frame.older()
@@ -595,7 +609,7 @@ process goes on, or weft fiber is said without an argument."""
         stacks = () if lacks_stack(process, fiber) else left_at(process, fiber)
         if not stacks:
             raise gdb.GdbError(f"weft: no stack: {why_there_is_none(process, fiber)}")
-        LEFT.show(registers_at(process, stacks[0]))
+        LEFT.show(registers_of(process, fiber, stacks[0]))
         gdb.write(fiber.line(process) + "\n")
         gdb.execute("frame 1")
 

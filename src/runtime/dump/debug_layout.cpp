@@ -16,6 +16,7 @@
 
 #include "arch/context.hpp"
 #include "runtime/dump/all_runtimes.hpp"
+#include "sched/identity/thread_identity.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/stack.hpp"
 #include "sched/joiners.hpp"
@@ -143,6 +144,8 @@ void debug_layout::fill(listed_runtime* const* first) noexcept {
         {"kind.inside", static_cast<std::uint64_t>(holder_place::form::inside)},
         {"cell.alignment", alignof(wait_cell)},
         {"join", address(&join_wait)},
+        {"stack.identity", offsetof(stack, identity)},
+        {"identity.thread_pointer", offsetof(thread_identity, base_)},
         {"frame.bytes", WEFT_FRAME_BYTES},
 #if defined(__x86_64__)
         {"frame.pc", WEFT_FRAME_RETURN},

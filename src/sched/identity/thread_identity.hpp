@@ -73,6 +73,8 @@ public:
     thread_identity* next = nullptr;  // in the pool
 
 private:
+    friend struct debug_layout;
+
     static void* live(void* self) noexcept;
     bool learn() noexcept;
     void become_plain() noexcept;
