@@ -14,7 +14,6 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t hours_kept = 3;  // this one and two before it
 constexpr std::size_t random_bytes = 32;
 
 std::int64_t this_hour() noexcept {
@@ -36,7 +35,9 @@ bool derive(std::string_view secret, std::string_view label, std::int64_t hour, 
 
 }  // namespace
 
-tls_tickets::tls_tickets(std::string_view secret) : secret_(secret) {
+tls_tickets::tls_tickets(std::string_view secret)
+    : secret_(secret), cipher_(EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr), EVP_CIPHER_free) {
+    if (!cipher_) throw_bad_option("OpenSSL has no AES-256-CBC for tickets: " + take_openssl_words());
     // The name of keys is in each ticket, and lets guesses of the secret be tried.
     if (!secret_.empty() && secret_.size() < random_bytes)
         throw_bad_option("ticket_secret has " + std::to_string(secret_.size()) +
@@ -47,11 +48,20 @@ tls_tickets::tls_tickets(std::string_view secret) : secret_(secret) {
         throw_bad_option("there are no random bytes for the keys of tickets: " + take_openssl_words());
 }
 
+std::optional<ticket_keys> tls_tickets::kept(std::int64_t hour) const noexcept {
+    const lock_guard guard(lock_);
+    const auto& there = kept_[static_cast<std::size_t>(hour % hours_kept)];
+    return there.hour == hour ? std::optional(there.keys) : std::nullopt;
+}
+
 std::optional<ticket_keys> tls_tickets::of_hour(std::int64_t hour) const noexcept {
+    if (auto found = kept(hour)) return found;
     ticket_keys k;
     if (!derive(secret_, "weft ticket name", hour, k.name) || !derive(secret_, "weft ticket cipher", hour, k.cipher) ||
         !derive(secret_, "weft ticket mac", hour, k.mac))
         return std::nullopt;
+    const lock_guard guard(lock_);
+    kept_[static_cast<std::size_t>(hour % hours_kept)] = {hour, k};
     return k;
 }
 
@@ -72,13 +82,13 @@ int tls_tickets::set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_
     if (!now) return -1;
     auto keys = now;
     if (makes) {
-        if (RAND_bytes(start, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return -1;
+        if (RAND_bytes(start, EVP_CIPHER_get_iv_length(cipher_.get())) != 1) return -1;
         std::ranges::copy(keys->name, name);
-        if (EVP_EncryptInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys->cipher.data(), start) != 1) return -1;
+        if (EVP_EncryptInit_ex(cipher, cipher_.get(), nullptr, keys->cipher.data(), start) != 1) return -1;
     } else {
         keys = find(name);
         if (!keys) return 0;
-        if (EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys->cipher.data(), start) != 1) return -1;
+        if (EVP_DecryptInit_ex(cipher, cipher_.get(), nullptr, keys->cipher.data(), start) != 1) return -1;
     }
     char digest[] = "sha256";
     const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, keys->mac.data(), keys->mac.size()),

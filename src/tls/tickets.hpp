@@ -1,18 +1,24 @@
 // tickets.hpp - the keys of a server's session tickets, a new one each hour.
 //
 // The keys of an hour are made from one secret and the number of the hour [RFC5869, the second step]. So
-// processes with the same secret agree on them without a word between them, and none is ever stored.
+// processes with the same secret agree on them without a word between them, and none is ever written down.
 #pragma once
 
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <weft/detail/annotated_locks.hpp>
+
+#include "base/spin_lock.hpp"
 
 namespace weft::detail {
 
@@ -37,9 +43,21 @@ public:
     int set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool makes) const noexcept;
 
 private:
+    static constexpr std::int64_t hours_kept = 3;  // this one and two before it
+
+    struct keys_of_hour {
+        std::int64_t hour = -1;
+        ticket_keys keys;
+    };
+
     std::optional<ticket_keys> of_hour(std::int64_t hour) const noexcept;
+    std::optional<ticket_keys> kept(std::int64_t hour) const noexcept;
 
     std::string secret_;
+    std::unique_ptr<EVP_CIPHER, void (*)(EVP_CIPHER*)> cipher_;
+    // Three HMACs cost 10 us, and a resumed handshake asks for the keys twice.
+    mutable spin_lock lock_;
+    mutable std::array<keys_of_hour, hours_kept> kept_ WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail
