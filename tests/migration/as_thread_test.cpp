@@ -1,10 +1,7 @@
 // as_thread_test.cpp - fibers that are threads to the code they call: what libraries keep per thread follows
 // them from OS thread to OS thread.
 #include <pthread.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -13,6 +10,7 @@
 
 #include "support/random.hpp"
 #include "support/scale.hpp"
+#include "support/thread_looks.hpp"
 #include "torture.hpp"
 
 using namespace std::chrono_literals;
@@ -23,68 +21,20 @@ namespace {
 class as_thread_under_torture : public under_torture {};
 INSTANTIATE_TEST_SUITE_P(workers, as_thread_under_torture, ::testing::Values(2u, 4u));
 
-// pthread_self() is declared const, so that a compiler may keep its answer.
-[[gnu::noinline]] pthread_t self_here() {
-    asm volatile("" ::: "memory");
-    return pthread_self();
-}
+pthread_t self_here() { return thread_looks::self_here(); }
 
 thread_local int number_of_thread = 0;
-thread_local std::string text_of_thread;
-
-pthread_key_t key_of_thread() {
-    static const pthread_key_t key = [] {
-        pthread_key_t k{};
-        pthread_key_create(&k, nullptr);
-        return k;
-    }();
-    return key;
-}
-
-/// Locks an error-checking mutex, which knows its owner.
-class owned_mutex {
-public:
-    owned_mutex() {
-        pthread_mutexattr_t a;
-        pthread_mutexattr_init(&a);
-        pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
-        pthread_mutex_init(&its_, &a);
-        pthread_mutexattr_destroy(&a);
-    }
-    ~owned_mutex() { pthread_mutex_destroy(&its_); }
-    owned_mutex(const owned_mutex&) = delete;
-    owned_mutex& operator=(const owned_mutex&) = delete;
-    int lock() { return pthread_mutex_lock(&its_); }
-    int unlock() { return pthread_mutex_unlock(&its_); }
-
-private:
-    pthread_mutex_t its_;
-};
 
 /// Does what a library in C does: keeps its state by thread, and what it has found by address, across calls
 /// that wait.
 void looks_after_each_park(int mine, unsigned rounds) {
-    number_of_thread = mine;
-    text_of_thread = std::to_string(mine);
-    pthread_setspecific(key_of_thread(), reinterpret_cast<void*>(static_cast<std::intptr_t>(mine)));
-    const pthread_t self = self_here();
-    int* const address_of_errno = &errno;
-    owned_mutex lock;
+    thread_looks state(mine);
     for (unsigned round = 0; round < rounds; ++round) {
-        ASSERT_EQ(lock.lock(), 0);
         park(round);
-        ASSERT_EQ(&errno, address_of_errno);
-        ::close(-1);
-        ASSERT_EQ(*address_of_errno, EBADF);  // a compiler may have kept the address across the park
-        *address_of_errno = 0;
-        ASSERT_EQ(number_of_thread, mine);
-        ASSERT_EQ(text_of_thread, std::to_string(mine));
-        ASSERT_EQ(pthread_getspecific(key_of_thread()), reinterpret_cast<void*>(static_cast<std::intptr_t>(mine)));
-        ASSERT_TRUE(pthread_equal(self_here(), self));
-        ASSERT_EQ(lock.unlock(), 0) << "the lock belongs to another thread";
+        ASSERT_EQ(state.count_wrong(), 0);
         try {
             try {
-                throw std::runtime_error(text_of_thread);
+                throw std::runtime_error(std::to_string(mine));
             } catch (const std::exception&) {
                 park(round + 1);
                 ASSERT_EQ(std::uncaught_exceptions(), 0);
@@ -168,6 +118,7 @@ TEST(as_thread_beside_hogs, state_follows_fibers_that_lose_their_worker_stress) 
         with_scope([&](scope& all) {
             for (int i = 1; i <= 12; ++i)
                 all.spawn({.as_thread = true}, [i, rng = s.of(static_cast<std::uint64_t>(i))]() mutable {
+                    number_of_thread = i;
                     for (int n = 0; n < scaled(20); ++n) {
                         looks_after_each_park(i, 4);
                         const auto until = std::chrono::steady_clock::now() + up_to(rng, 4ms);

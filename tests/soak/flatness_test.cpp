@@ -42,6 +42,16 @@ TEST(flatness, a_step_at_the_end_is_not) {
     EXPECT_FALSE(judge(made_of([](double t) { return t > 380 ? 10.0 : 7.0; })).flat);
 }
 
+TEST(flatness, a_burst_is_flat_where_bursts_are_expected_and_a_step_is_not) {
+    auto burst = made_of([](double t) { return t > 320 && t < 350 ? 45.0 : 7.0; });
+    EXPECT_FALSE(judge(burst).flat);
+    burst.has_bursts = true;
+    EXPECT_TRUE(judge(burst).flat) << judge(burst).words;
+    auto step = made_of([](double t) { return t > 320 ? 10.0 : 7.0; });
+    step.has_bursts = true;
+    EXPECT_FALSE(judge(step).flat) << judge(step).words;
+}
+
 TEST(flatness, a_step_within_the_allowance_is_flat_wherever_it_is) {
     for (int step = 0; step < 8; ++step) {
         auto s = made_of([&](double t) { return t < 10 * step + 10 ? 8.0 : 10.0; });

@@ -42,6 +42,7 @@
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
 #include "support/random.hpp"
+#include "support/thread_looks.hpp"
 
 namespace weft::test {
 
@@ -55,6 +56,7 @@ inline long from_environment(const char* name, long otherwise) {
 /// How long the soak is, in calls or, if that is set, in seconds.
 inline long soak_calls() { return from_environment("WEFT_CLIENTS_CALLS", 10'000); }
 inline std::chrono::seconds soak_time() { return std::chrono::seconds(from_environment("WEFT_CLIENTS_SECONDS", 0)); }
+inline int soak_fibers() { return static_cast<int>(from_environment("WEFT_CLIENTS_FIBERS", client_fibers)); }
 
 /// Text of any length up to 256 KiB, mostly short, that differs from place to place.
 class texts {
@@ -100,9 +102,11 @@ public:
 private:
     const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     // malloc's arenas, one for each of some threads, grow to their sizes for some minutes: +11 MiB in the
-    // second and third (measured).
-    std::array<soak::series, 3> figures_{
-        soak::series{"memory", " KiB", 16384, 0.2, {}}, {"descriptors", "", 40, 0, {}}, {"threads", "", 8, 0, {}}};
+    // second and third (measured). While the machine is busy with others, many calls are handed off at once,
+    // each with a thread.
+    std::array<soak::series, 3> figures_{soak::series{"memory", " KiB", 16384, 0.2, {}},
+                                         {"descriptors", "", 40, 0, {}},
+                                         {"threads", "", 8, 0, {}, /*has_bursts=*/true}};
 };
 
 template <class Client>
@@ -159,14 +163,14 @@ protected:
     const unsigned threads_ = threads_alive_at_first();
     const watchdog watchdog_{std::chrono::seconds(from_environment("WEFT_CLIENTS_PATIENCE", 110))};
     const seed seed_;
-    const texts texts_{seed_.of(client_fibers)};
+    const texts texts_{seed_.of(static_cast<std::uint64_t>(soak_fibers()))};
 };
 TYPED_TEST_SUITE_P(clients);
 
 TYPED_TEST_P(clients, every_answer_is_right_soak) {
     using connection = typename TypeParam::connection;
     typename TypeParam::server server;
-    std::atomic<long> left{soak_calls()}, made{0}, moves{0}, connections{0};
+    std::atomic<long> left{soak_calls()}, made{0}, moves{0}, connections{0}, looks{0}, wrong{0};
     const auto until = std::chrono::steady_clock::now() + soak_time();
     const auto goes_on = [&] {
         if (soak_time().count() > 0) return std::chrono::steady_clock::now() < until;
@@ -175,21 +179,27 @@ TYPED_TEST_P(clients, every_answer_is_right_soak) {
 
     watched_runtime rt(client_runtime());
     EXPECT_TRUE(hooks::active());
-    auto fibers = this->in_fibers(rt, [&](int i) {
-        auto random = this->seed_.of(static_cast<std::uint64_t>(i));
-        while (goes_on()) {
-            connection c(server);
-            ++connections;
-            long calls = 50 + below(random, 200);
-            do {
-                const pid_t before = kernel_thread();
-                this->call(c, random, this->texts_);
-                ++made;
-                if (kernel_thread() != before) ++moves;
-            } while (--calls > 0 && !this->HasFailure() && goes_on());
-            if (this->HasFailure()) return;
-        }
-    });
+    auto fibers = this->in_fibers(
+        rt,
+        [&](int i) {
+            auto random = this->seed_.of(static_cast<std::uint64_t>(i));
+            thread_looks state(i + 1);
+            while (goes_on()) {
+                connection c(server);
+                ++connections;
+                long calls = 50 + below(random, 200);
+                do {
+                    const pid_t before = kernel_thread();
+                    this->call(c, random, this->texts_);
+                    ++made;
+                    if (kernel_thread() != before) ++moves;
+                    looks += thread_looks::looks;
+                    wrong += state.count_wrong();
+                } while (--calls > 0 && !this->HasFailure() && goes_on());
+                if (this->HasFailure()) return;
+            }
+        },
+        soak_fibers());
     flat_figures figures;
     for (auto& each : fibers)
         while (!each.join_for(std::chrono::seconds(1))) figures.take();
@@ -197,6 +207,8 @@ TYPED_TEST_P(clients, every_answer_is_right_soak) {
     figures.expect_flat();
 
     const auto stats = rt.stats();
+    std::printf("%ld looks at the state of a thread by %d fibers, %ld wrong\n", looks.load(), soak_fibers(), wrong.load());
+    EXPECT_EQ(wrong, 0) << "looks have found another thread's state";
     std::printf("%ld calls on %ld connections, %ld of them moved; %llu parks, %llu hand-offs (%llu blocked), %u carriers\n",
                 made.load(), connections.load(), moves.load(), static_cast<unsigned long long>(stats.parks),
                 static_cast<unsigned long long>(stats.hand_offs), static_cast<unsigned long long>(stats.blocked), stats.carriers);

@@ -45,7 +45,7 @@ struct libmariadb_client {
         server_process process_{
             {WEFT_MARIADB_SERVER, "--no-defaults", "--user=root", "--skip-grant-tables", "--datadir=" + (folder_ / "data"),
              "--port=" + std::to_string(port_), "--bind-address=127.0.0.1", "--socket=" + (folder_ / "socket"),
-             "--pid-file=" + (folder_ / "pid"), "--max-connections=250", "--innodb-log-file-size=4M",
+             "--pid-file=" + (folder_ / "pid"), "--max-connections=400", "--innodb-log-file-size=4M",
              "--innodb-buffer-pool-size=8M", "--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve"},
             folder_ / "mariadbd.log"};
     };

@@ -51,7 +51,7 @@ struct libpq_client {
         const working_folder folder_{run_as::an_unprivileged_user};
         const std::uint16_t port_ = free_port();
         server_process process_{{WEFT_POSTGRES_PROGRAMS "/postgres", "-D", folder_ / "data", "-p", std::to_string(port_), "-k",
-                                 "", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=250", "-c", "fsync=off", "-c",
+                                 "", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400", "-c", "fsync=off", "-c",
                                  "ssl=on", "-c", "ssl_cert_file=" + certificate(), "-c", "ssl_key_file=" + (folder_ / "key.pem")},
                                 folder_ / "postgres.log",
                                 {.user = run_as::an_unprivileged_user, .last_signal = SIGQUIT}};
