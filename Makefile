@@ -163,12 +163,13 @@ attack: setup ## requests, resets, refused system calls, failing memory, chaos: 
 	cmake --build --preset dev --target weft_attack --parallel $(JOBS)
 	@tests/attack/run build/dev/attack $(if $(SEED),--seed $(SEED))
 
-conformance: setup setup-python setup-conformance ## clients, servers, proxies, scanners and suites of others against weft's TLS, HTTP client and WebSocket; ONLY=sslyze, ONLY_HTTP=httpbin, ONLY_WS=autobahn and the like
+conformance: setup setup-python setup-conformance ## clients, servers, proxies, scanners and suites of others against weft's TLS, HTTP client, WebSocket, TCP and UDP; ONLY=sslyze, ONLY_HTTP=httpbin, ONLY_WS=autobahn and the like
 	$(call configure,dev)
 	cmake --build --preset dev --target weft_conformance --parallel $(JOBS)
 	$(if $(ONLY_HTTP)$(ONLY_WS),,@build/tools/python/bin/python tests/tls/conformance/run build/dev/conformance $(if $(ONLY),--only $(ONLY)))
 	$(if $(ONLY)$(ONLY_WS),,@build/tools/python/bin/python tests/http_client/conformance/run build/dev/conformance $(if $(ONLY_HTTP),--only $(ONLY_HTTP)))
 	$(if $(ONLY)$(ONLY_HTTP),,@build/tools/python/bin/python tests/ws/conformance/run build/dev/conformance $(if $(ONLY_WS),--only $(ONLY_WS)))
+	$(if $(ONLY)$(ONLY_HTTP)$(ONLY_WS),,@tests/net/conformance/run build/dev/conformance)
 
 torture-tls: setup ## HTTPS answers that are checked among clients that cut and spoil, ANSWERS=1000000 of them
 	$(call configure,release)

@@ -1,0 +1,11 @@
+# iperf3, which nobody of weft has written, through a relay: tests/net/conformance. Only `make conformance` runs it.
+if(WEFT_SANITIZE)
+    return()
+endif()
+add_executable(conformance_relay net/conformance/relay.cpp)
+weft_compile_options(conformance_relay)
+target_link_libraries(conformance_relay PRIVATE weft)
+set_target_properties(conformance_relay PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/conformance")
+if(TARGET weft_conformance)
+    add_dependencies(weft_conformance conformance_relay)
+endif()
