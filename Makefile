@@ -165,7 +165,7 @@ attack: setup ## requests, resets, refused system calls, failing memory, chaos: 
 
 conformance: setup setup-python setup-conformance ## clients, servers, proxies, scanners and suites of others against weft's TLS, HTTP client, WebSocket, TCP and UDP; ONLY=sslyze, ONLY_HTTP=httpbin, ONLY_WS=autobahn and the like
 	$(call configure,dev)
-	cmake --build --preset dev --target weft_conformance --parallel $(JOBS)
+	cmake --build --preset dev --target weft_conformance example_chat --parallel $(JOBS)
 	$(if $(ONLY_HTTP)$(ONLY_WS),,@build/tools/python/bin/python tests/tls/conformance/run build/dev/conformance $(if $(ONLY),--only $(ONLY)))
 	$(if $(ONLY)$(ONLY_WS),,@build/tools/python/bin/python tests/http_client/conformance/run build/dev/conformance $(if $(ONLY_HTTP),--only $(ONLY_HTTP)))
 	$(if $(ONLY)$(ONLY_HTTP),,@build/tools/python/bin/python tests/ws/conformance/run build/dev/conformance $(if $(ONLY_WS),--only $(ONLY_WS)))

@@ -6,7 +6,7 @@ inline constexpr const char* page = R"html(<!doctype html>
 <title>chat</title>
 <style>
   body { font: 16px sans-serif; max-width: 40em; margin: 2em auto }
-  #said { min-height: 20em; border: 1px solid #ccc; padding: 1em; white-space: pre-wrap }
+  #said { min-height: 20em; border: 1px solid #ccc; padding: 1em; white-space: pre-wrap; overflow-wrap: anywhere }
   input { width: 100%; box-sizing: border-box; font: inherit; padding: .5em }
 </style>
 <div id="said"></div>

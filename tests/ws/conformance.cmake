@@ -13,10 +13,6 @@ foreach(program IN ITEMS server client)
     endif()
 endforeach()
 
-if(TARGET weft_conformance AND TARGET example_chat)   # for a browser
-    add_dependencies(weft_conformance example_chat)
-endif()
-
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     return()
 endif()
