@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http answer redis nats message endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test test-ci bare-test asan tsan check-alone release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test test-ci bare-test asan tsan check-alone release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-udp bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -109,7 +109,12 @@ bench-nats: setup ## CPU time of a NATS message and of a request, beside nats.go
 	cmake --build --preset release --target weft_bench_nats --parallel $(JOBS)
 	bench/nats/run build/release/weft_bench_nats $(ARGS)
 
-bench-ws: setup ## CPU time of a WebSocket message and memory of a busy connection, beside gorilla/websocket; ARGS='--rounds 5' and the like (ARGS=--help)
+bench-udp: setup ## datagrams in a second of CPU time, beside plain recvmmsg() and Go; ARGS='--rounds 5' and the like (ARGS=--help)
+	$(call configure,release)
+	cmake --build --preset release --target weft_bench_micro --parallel $(JOBS)
+	bench/udp/run build/release/weft_bench_micro $(ARGS)
+
+bench-ws: setup ## CPU time of a WebSocket message and memory of a busy connection, beside gorilla/websocket and uWebSockets; ARGS='--rounds 5' and the like (ARGS=--help)
 	$(call configure,release)
 	cmake --build --preset release --target weft_bench_ws --parallel $(JOBS)
 	bench/ws/run build/release/weft_bench_ws $(ARGS)
