@@ -89,6 +89,10 @@ class weft_recipe(ConanFile):
         self.describe("weft_lockcheck", "lockcheck")   # stands before the system's lock functions, and knows nothing of weft
         hooks = self.describe("weft_hooks", "hooks")   # stands before the system's functions that block, and knows nothing of weft
         hooks.sharedlinkflags = hooks.exelinkflags = ["-Wl,--no-as-needed"]   # programs name none of its functions
+        hooks_static = self.describe("weft_hooks_static", "hooks_static")   # in place of it, for static programs
+        module = os.path.join(self.package_folder, "lib", "pkgconfig", "weft-hooks-static.pc")
+        with open(module, encoding="utf-8") as told:   # the linker is told of each hook
+            hooks_static.exelinkflags = [flag for flag in told.read().split() if flag.startswith("-Wl,")]
         self.describe("weft_c", "c")   # has the core inside, unless that is shared
         if self.options.http:
             compression = [] if self.options.system else ["zlib::zlib", "zstd::zstd"]

@@ -4,7 +4,8 @@ file(GLOB_RECURSE module_file "${PREFIX}/weft.pc")
 cmake_path(GET module_file PARENT_PATH modules)
 cmake_path(GET modules PARENT_PATH libraries)
 file(MAKE_DIRECTORY "${WORK}")
-if(hooks IN_LIST COMPONENTS)   # which come in two forms
+list(FIND COMPONENTS hooks hooks_place)
+if(NOT hooks_place EQUAL -1)   # which come in two forms
     list(APPEND COMPONENTS hooks-static)
 endif()
 
