@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::size_t random_bytes = 32;
 
-std::int64_t this_hour() noexcept {
-    return std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now()).time_since_epoch().count();
-}
-
 /// The first bytes of HMAC-SHA256 of the label and the hour.
 bool derive(std::string_view secret, std::string_view label, std::int64_t hour, std::span<unsigned char> into) noexcept {
     std::array<unsigned char, 32> input{};
@@ -48,6 +44,10 @@ tls_tickets::tls_tickets(std::string_view secret)
         throw_bad_option("there are no random bytes for the keys of tickets: " + take_openssl_words());
 }
 
+std::int64_t tls_tickets::this_hour() noexcept {
+    return std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now()).time_since_epoch().count();
+}
+
 std::optional<ticket_keys> tls_tickets::kept(std::int64_t hour) const noexcept {
     const lock_guard guard(lock_);
     const auto& there = kept_[static_cast<std::size_t>(hour % hours_kept)];
@@ -65,12 +65,9 @@ std::optional<ticket_keys> tls_tickets::of_hour(std::int64_t hour) const noexcep
     return k;
 }
 
-std::optional<ticket_keys> tls_tickets::current() const noexcept { return of_hour(this_hour()); }
-
-std::optional<ticket_keys> tls_tickets::find(const unsigned char* name) const noexcept {
-    const auto now = this_hour();
+std::optional<ticket_keys> tls_tickets::find(const unsigned char* name, std::int64_t hour) const noexcept {
     for (std::int64_t age = 0; age < hours_kept; ++age) {
-        auto keys = of_hour(now - age);
+        auto keys = of_hour(hour - age);
         if (keys && std::equal(keys->name.begin(), keys->name.end(), name)) return keys;
     }
     return std::nullopt;
@@ -78,7 +75,8 @@ std::optional<ticket_keys> tls_tickets::find(const unsigned char* name) const no
 
 int tls_tickets::set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
                           bool makes) const noexcept {
-    const auto now = current();
+    const auto hour = this_hour();
+    const auto now = of_hour(hour);
     if (!now) return -1;
     auto keys = now;
     if (makes) {
@@ -86,7 +84,7 @@ int tls_tickets::set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_
         std::ranges::copy(keys->name, name);
         if (EVP_EncryptInit_ex(cipher, cipher_.get(), nullptr, keys->cipher.data(), start) != 1) return -1;
     } else {
-        keys = find(name);
+        keys = find(name, hour);
         if (!keys) return 0;
         if (EVP_DecryptInit_ex(cipher, cipher_.get(), nullptr, keys->cipher.data(), start) != 1) return -1;
     }

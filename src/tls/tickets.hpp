@@ -33,10 +33,13 @@ public:
     /// \param secret  empty: a random one. \throws std::invalid_argument if it is short
     explicit tls_tickets(std::string_view secret);
 
-    /// The keys with which tickets are made now. \returns empty if OpenSSL fails.
-    std::optional<ticket_keys> current() const noexcept;
-    /// The keys with that name, if they are those of this hour or one of the two before it.
-    std::optional<ticket_keys> find(const unsigned char* name) const noexcept;
+    /// Hours since 1970.
+    static std::int64_t this_hour() noexcept;
+
+    /// The keys with which tickets are made in that hour. \returns empty if OpenSSL fails.
+    std::optional<ticket_keys> of_hour(std::int64_t hour) const noexcept;
+    /// The keys with that name, if they are those of that hour or one of the two before it.
+    std::optional<ticket_keys> find(const unsigned char* name, std::int64_t hour) const noexcept;
 
     /// Gives OpenSSL the keys to make a ticket, or to open the one that has keys of that name.
     /// \returns  1; 2 if the ticket should be replaced; 0 if its keys are not known; -1 on failure.
@@ -50,7 +53,6 @@ private:
         ticket_keys keys;
     };
 
-    std::optional<ticket_keys> of_hour(std::int64_t hour) const noexcept;
     std::optional<ticket_keys> kept(std::int64_t hour) const noexcept;
 
     std::string secret_;
