@@ -9,10 +9,11 @@
 //         system call itself. Hooks that are linked statically have the linker find it: it is never null.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-
 #include "base/atomic.hpp"
+#include "hooks/function_name.hpp"
+#ifdef WEFT_HOOKS_STATIC
+#include "hooks/linked/real.hpp"
+#endif
 
 namespace weft::hooks {
 
@@ -21,24 +22,11 @@ namespace weft::hooks {
 /// thread is in a look-up already.
 void* look_up(const char* name, const char* version) noexcept;
 
-/// The name of a function, as an argument of a template.
-template <std::size_t Size>
-struct function_name {
-    consteval explicit(false) function_name(const char (&s)[Size]) { std::copy_n(s, Size, text); }
-    char text[Size] = {};
-};
-
 /// How the linker knows the hook of this name.
 #ifdef WEFT_HOOKS_STATIC
 #define WEFT_ENTRY_NAME(name) "__wrap_" name
 #else
 #define WEFT_ENTRY_NAME(name) name
-#endif
-
-#ifdef WEFT_HOOKS_STATIC
-}  // namespace weft::hooks
-#include "hooks/linked/real.hpp"
-#else
 
 /// \tparam F  the type of the function.
 template <function_name Name, class F, function_name Version = "">
@@ -73,5 +61,6 @@ private:
     static inline const bool is_looked_up_early = look_up_early();
 };
 
-}  // namespace weft::hooks
 #endif
+
+}  // namespace weft::hooks

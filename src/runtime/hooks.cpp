@@ -18,7 +18,7 @@
 #include "runtime/dump/code_names.hpp"
 #include "sync/address_wait.hpp"
 
-// The hooks, where they are linked with the same object file as this. Else they are looked up by their name.
+// The hooks, where they are linked with the same object file as this: a static program cannot look them up.
 extern "C" [[gnu::weak, gnu::visibility("default")]] const weft::detail::hook_library* weft_take_hooks(
     unsigned version, const weft::detail::hook_table*) noexcept;
 
@@ -62,8 +62,9 @@ atomic<const hook_library*> library{nullptr};
 [[gnu::constructor(before_static_objects)]] void hold_lock() noexcept { hold_across_forks<hooks_lock>(); }  // FORK-3
 
 hook_taker found_hook_taker() noexcept {
-    if (&weft_take_hooks) return weft_take_hooks;
-    return reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks"));
+    // The library's come first: they reach all object files. Linked ones then pass on to them.
+    const auto found = reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks"));
+    return found || !&weft_take_hooks ? found : weft_take_hooks;
 }
 
 void print_audit() {
@@ -90,9 +91,8 @@ bool begin_hooks() noexcept {
     const auto take = found_hook_taker();
     if (!take) {
         std::fputs(
-            "weft: runtime_options::hooks has no effect, since libweft_hooks.so is not loaded: link weft::hooks (a static "
-            "program: "
-            "weft::hooks_static), or start the program with LD_PRELOAD=libweft_hooks.so\n",
+            "weft: runtime_options::hooks has no effect, since libweft_hooks.so is not loaded: link weft::hooks, or start the "
+            "program with LD_PRELOAD=libweft_hooks.so; a static program links weft::hooks_static\n",
             stderr);
         return false;
     }

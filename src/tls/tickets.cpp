@@ -50,7 +50,7 @@ std::int64_t tls_tickets::this_hour() noexcept {
 
 std::optional<ticket_keys> tls_tickets::kept(std::int64_t hour) const noexcept {
     const lock_guard guard(lock_);
-    const auto& there = kept_[static_cast<std::size_t>(hour % hours_kept)];
+    const auto& there = place_of(hour);
     return there.hour == hour ? std::optional(there.keys) : std::nullopt;
 }
 
@@ -61,12 +61,12 @@ std::optional<ticket_keys> tls_tickets::of_hour(std::int64_t hour) const noexcep
         !derive(secret_, "weft ticket mac", hour, k.mac))
         return std::nullopt;
     const lock_guard guard(lock_);
-    kept_[static_cast<std::size_t>(hour % hours_kept)] = {hour, k};
+    place_of(hour) = {hour, k};
     return k;
 }
 
 std::optional<ticket_keys> tls_tickets::find(const unsigned char* name, std::int64_t hour) const noexcept {
-    for (std::int64_t age = 0; age < hours_kept; ++age) {
+    for (unsigned age = 0; age < hours_kept; ++age) {
         auto keys = of_hour(hour - age);
         if (keys && std::equal(keys->name.begin(), keys->name.end(), name)) return keys;
     }

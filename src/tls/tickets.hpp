@@ -1,7 +1,8 @@
 // tickets.hpp - the keys of a server's session tickets, a new one each hour.
 //
-// The keys of an hour are made from one secret and the number of the hour [RFC5869, the second step]. So
-// processes with the same secret agree on them without a word between them, and none is ever written down.
+// The keys of an hour are made from one secret and the number of the hour [RFC5869, the second step].
+// So processes with the same secret agree on them without a word between them, and none is ever
+// written down.
 #pragma once
 
 #include <openssl/evp.h>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,13 +48,16 @@ public:
     int set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool makes) const noexcept;
 
 private:
-    static constexpr std::int64_t hours_kept = 3;  // this one and two before it
+    static constexpr unsigned hours_kept = 3;  // this one and two before it
 
     struct keys_of_hour {
-        std::int64_t hour = -1;
-        ticket_keys keys;
+        std::int64_t hour = std::numeric_limits<std::int64_t>::min();
+        ticket_keys keys{};
     };
 
+    keys_of_hour& place_of(std::int64_t hour) const noexcept WEFT_REQUIRES(lock_) {
+        return kept_[static_cast<std::uint64_t>(hour) % hours_kept];  // a clock may stand before 1970
+    }
     std::optional<ticket_keys> kept(std::int64_t hour) const noexcept;
 
     std::string secret_;

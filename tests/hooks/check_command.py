@@ -7,6 +7,7 @@ has weft inside, LIBRARY is libweft_hooks.so, OTHER_VERSION a library that refus
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -35,8 +36,9 @@ def main():
     r = run(reads, given="abc", LD_PRELOAD=other_version, WEFT_HOOKS="1")
     expect("a library of another version is refused", r.returncode == 0 and "plain" in r.stdout and "another version" in r.stderr, r)
     if static:
-        r = run(static[1], given="abc", WEFT_HOOKS="1")
-        expect("a static program has the hooks inside", r.returncode == 0 and "read 3" in r.stdout and "hooked" in r.stdout and r.stderr == "", r)
+        r = run(static[1], given="abc", WEFT_HOOKS="1", WEFT_HOOKS_AUDIT="1")
+        expect("a static program has the hooks inside, and calls them", r.returncode == 0 and "read 3" in r.stdout and "hooked" in r.stdout
+               and re.search(r"^hooks: .* read +4 calls", r.stderr, re.M), r)
         r = run(static[1], given="abc")
         expect("which change nothing unless they are asked for", r.returncode == 0 and "read 3" in r.stdout and "plain" in r.stdout, r)
     r = run(reads, given="abc", WEFT_HOOKS="2")

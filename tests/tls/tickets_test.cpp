@@ -32,11 +32,12 @@ TEST(tls_tickets, differ_each_hour_and_are_found_for_two_hours_more) {
     }
     EXPECT_FALSE(tickets.find(keys.name.data(), 1003));
     EXPECT_FALSE(tickets.find(keys.name.data(), 999)) << "a clock that was set back";
+    for (const std::int64_t hour : {-1, 0, 1}) EXPECT_FALSE(tickets.find(keys.name.data(), hour)) << "a clock that was never set";
 }
 
 TEST(tls_tickets, are_those_of_another_process_whatever_is_kept) {
     const tls_tickets tickets(secret);
-    for (const std::int64_t hour : {1000, 1003, 1000, 1001, 1004, 1001, 1000, 0})
+    for (const std::int64_t hour : {1000, 1003, 1000, 1001, 1004, 1001, 1000, 0, -1, -2, 1, -1})
         EXPECT_TRUE(are_equal(tickets.of_hour(hour).value(), made_apart(hour))) << hour;
 }
 

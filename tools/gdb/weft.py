@@ -349,7 +349,9 @@ def registers_of(process, fiber, sp):
     identity = word_at(fiber.home + p["stack.identity"]) if "stack.identity" in p else 0
     name = THREAD_POINTERS.get(gdb.selected_inferior().architecture().name())
     if identity and name:
-        registers[name] = word_at(identity + p["identity.thread_pointer"])
+        with contextlib.suppress(ValueError):   # a core or a stub may not have this register
+            gdb.newest_frame().read_register(name)
+            registers[name] = word_at(identity + p["identity.thread_pointer"])
     return registers
 
 

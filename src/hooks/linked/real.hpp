@@ -1,9 +1,11 @@
-// real.hpp - the C library's own functions for hooks that are linked statically: the linker finds them.
+// real.hpp - the C library's own functions, for hooks that are linked statically: the linker finds them.
 //
 // Nothing is looked up while the program runs, and get() is never null.
 #pragma once
 
 #include <string_view>
+
+#include "hooks/function_name.hpp"
 
 namespace weft::hooks {
 

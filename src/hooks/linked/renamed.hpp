@@ -1,7 +1,7 @@
-// renamed.hpp - stands before all else in each file of src/hooks that is compiled for static linking.
+// renamed.hpp - stands before all else in each file of src/hooks that is compiled to be linked statically.
 //
-// The linker is told to --wrap each of these functions: whoever calls read() calls __wrap_read(), the
-// hook, and __real_read() is the C library's. So the functions of src/hooks get that name.
+// The linker is told to --wrap these functions: a call of read() becomes one of __wrap_read(), the hook,
+// and __real_read() is the C library's. So the functions of src/hooks get the names with __wrap_.
 #pragma once
 
 #define WEFT_PRAGMA(text) _Pragma(#text)
@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/wait.h>  // before the C++ library declares another wait()
 #include <time.h>
 
 extern "C" {
