@@ -1290,8 +1290,9 @@ def test_PYSTATE_5_nothing_grows_with_the_number_of_fibers(fibers):
         gc.collect()
         assert len(gc.get_objects()) < objects + 100
         assert _fibers._counts()["thread_states"] < states + 100      # as many as blocked at once, however many fibers there were
-        f2 = weft.spawn(lambda: f2)                                   # a cycle
-        f2.join()
+        cycle = []
+        cycle.append(weft.spawn(lambda: cycle))
+        cycle[0].join()
     fibers(main)
     gc.collect()
     assert sys.getrefcount(f) == f_count and sys.getrefcount(argument) == argument_count
