@@ -47,10 +47,10 @@ class io_source;
 /// What other fibers may know of a stream that holds a fiber.
 class WEFT_EXPORT awake_stream : public list_hook<awake_stream> {
 public:
-    explicit awake_stream(const io::byte_stream& s) noexcept : source_(source_of(s)) {}
+    explicit awake_stream(const io::byte_stream& s) noexcept : source_(source_below(s)) {}
 
-    /// Whether it is `s`, whose reads can be called: if it is one descriptor.
-    bool can_call(const io::byte_stream& s) const noexcept { return source_ && source_ == source_of(s); }
+    /// Whether it is `s`, whose reads can be called: if it is one descriptor, or a layer over one.
+    bool can_call(const io::byte_stream& s) const noexcept { return source_ && source_ == source_below(s); }
     /// Its reads may be called from now on: by read_late_socket().
     void set_idle(const awake_streams& in) noexcept;
     void set_timed() noexcept { word_.set_timed(); }

@@ -29,8 +29,7 @@ std::size_t read_late(io::byte_stream& from, late_buffer& into, std::error_code&
 
 std::size_t read_late_socket(io::byte_stream& from, late_buffer& into, std::error_code& error) {
     if (auto* const s = source_of(from)) return report(receive_late(s, into), error);
-    error = std::make_error_code(std::errc::not_a_socket);
-    return 0;
+    return read_layer_late(from, into, error);
 }
 
 }  // namespace weft::detail

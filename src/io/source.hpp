@@ -125,14 +125,15 @@ public:
         return drained_at_.load(relaxed) == now && !hangup_.load(relaxed);
     }
 
-    /// Counts an operation that did not have to wait. \returns true if the caller has had its share
-    /// and must let others run.
-    bool had_its_share() noexcept {
+    /// Counts an operation that did not have to wait, or one that took as long as `weight` system calls.
+    /// \returns true if the caller has had its share and must let others run.
+    bool had_its_share(std::uint32_t weight = 1) noexcept {
         constexpr std::uint32_t share = 64;  // chosen: about 200 us of system calls
         // A rough count: the two ways may lose an increment.
-        const auto n = unwaited_.load(relaxed) + 1;
-        unwaited_.store(n % share, relaxed);
-        return n == share;
+        const auto n = unwaited_.load(relaxed) + weight;
+        const bool all = n >= share;
+        unwaited_.store(all ? 0 : n, relaxed);
+        return all;
     }
 
     // For an engine.

@@ -41,6 +41,8 @@
 #include <weft/mutex.hpp>
 #include <weft/semaphore.hpp>
 
+#include "io/source.hpp"
+
 namespace weft::detail {
 
 class WEFT_EXPORT stream_attempts {
@@ -53,6 +55,8 @@ public:
 
     /// Does what io::byte_stream::try_read_some() does.
     std::optional<std::size_t> read_now(std::span<std::byte> into, std::error_code& error);
+    /// For a wait since now.
+    moment now() const noexcept { return source_ ? source_->events(io_direction::read) : fills_; }
     /// When the last attempt to read was.
     moment last_attempt() const noexcept { return seen_; }
     /// Whether attempts ask the system also where a read has emptied the descriptor and no event has come since:
@@ -79,8 +83,9 @@ public:
     /// Has others that wait try again.
     void tell_others() noexcept;
 
-    /// After an operation that did not have to wait: lets others run now and then.
-    void share_thread() noexcept;
+    /// After an operation that did not have to wait, in which `bytes` were decoded or encoded: lets others run
+    /// now and then.
+    void share_thread(std::size_t bytes) noexcept;
 
 private:
     void read_ahead(moment since, std::error_code& error);

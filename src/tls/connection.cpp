@@ -8,6 +8,7 @@
 #include <weft/tls/error.hpp>
 
 #include "fiber/interrupts.hpp"
+#include "io/late_buffer.hpp"
 #include "io/operation.hpp"
 #include "io/reporting.hpp"
 #include "tls/record_parts.hpp"
@@ -106,8 +107,10 @@ void tls_connection::wait_for_bytes(const left_over& left, std::error_code& erro
     }
 }
 
-std::size_t tls_connection::read(std::span<std::byte> into, std::error_code& error, reading how) {
-    if (refuses(error) || into.empty()) return 0;
+/// With a buffer that take() gives before each attempt, and that give_back() gets after one without bytes.
+template <class Take, class GiveBack>
+std::size_t tls_connection::read(std::error_code& error, reading how, Take&& take, GiveBack&& give_back) {
+    if (refuses(error)) return 0;
     for (;;) {
         std::size_t n = 0;
         tls_failure why;
@@ -115,28 +118,48 @@ std::size_t tls_connection::read(std::span<std::byte> into, std::error_code& err
         left_over left;
         {
             const std::lock_guard guard(lock_);
+            const auto before = wire_.attempts().now();  // AWAKE_STREAMS-2: before take() looks for a call
+            const std::span<std::byte> into = take();
+            if (into.empty()) {
+                error = std::make_error_code(std::errc::not_enough_memory);
+                return 0;
+            }
             o = read_now(into, n, why, how);
             left = after_call();
+            left.since = before;
         }
+        if (n == 0) give_back();
         if (o == outcome::wants_bytes) {
             wait_for_bytes(left, error);
             if (error) return 0;
             continue;
         }
         if (left.has_backlog) settle();  // answers to messages that are no data
-        if (o == outcome::done) wire_.attempts().share_thread();
+        if (o == outcome::done) wire_.attempts().share_thread(n);
         if (o == outcome::failed) error = why.code;
         return n;
     }
 }
 
+std::size_t tls_connection::read_into(std::span<std::byte> into, std::error_code& error, reading how) {
+    return read(
+        error, how, [&] { return into; }, [] {});
+}
+
 std::size_t tls_connection::read_some(std::span<std::byte> into, std::error_code& error) {
-    return read(into, error, reading::take);
+    if (!into.empty()) return read_into(into, error, reading::take);
+    refuses(error);
+    return 0;
+}
+
+std::size_t tls_connection::read_late(late_buffer& into, std::error_code& error) {
+    return read(
+        error, reading::take, [&] { return into.take(); }, [&] { into.give_back(); });
 }
 
 void tls_connection::wait_readable(std::error_code& error) {
     std::array<std::byte, 1> first;
-    read(first, error, reading::peek);
+    read_into(first, error, reading::peek);
 }
 
 std::optional<std::size_t> tls_connection::try_read_some(std::span<std::byte> into, std::error_code& error) {
@@ -225,7 +248,7 @@ std::size_t tls_connection::write_some(std::span<const std::byte> from, std::err
         if (!failure && has_backlog())
             wire_.send_backlog(failure);
         else
-            wire_.attempts().share_thread();
+            wire_.attempts().share_thread(n);
     });
     if (!error) error = failure;
     return n;

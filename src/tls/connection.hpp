@@ -56,6 +56,7 @@ public:
     // The operations of tls::stream, in the form with an error code.
 
     std::size_t read_some(std::span<std::byte> into, std::error_code& error);
+    std::size_t read_late(late_buffer& into, std::error_code& error);
     std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error);
     void wait_readable(std::error_code& error);
     /// \returns  how many bytes were accepted, also on failure.
@@ -116,7 +117,9 @@ private:
     outcome handshake_step(tls_failure& why, left_over& left);
     left_over after_call() const noexcept;
 
-    std::size_t read(std::span<std::byte> into, std::error_code& error, reading how);
+    template <class Take, class GiveBack>
+    std::size_t read(std::error_code& error, reading how, Take&& take, GiveBack&& give_back);
+    std::size_t read_into(std::span<std::byte> into, std::error_code& error, reading how);
     std::size_t make_record(std::span<const std::byte> from, std::error_code& error);
     void wait_for_bytes(const left_over& left, std::error_code& error);
     bool refuses(std::error_code& error) const noexcept;

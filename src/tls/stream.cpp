@@ -143,6 +143,11 @@ bool stream::is_open() const noexcept { return open_ && open_->is_open(); }
 std::size_t stream::unacknowledged() const noexcept { return open_ ? open_->unacknowledged() : 0; }
 net::endpoint stream::remote() const { return open_ ? open_->remote() : net::endpoint(); }
 
+std::size_t stream::read_late_into(detail::late_buffer& into, std::error_code& error) {
+    return on(open_, error, [&](auto& c) { return c.read_late(into, error); });
+}
+detail::io_source* stream::below() const noexcept { return open_ ? source_below(open_->below()) : nullptr; }
+
 std::string stream::alpn() const {
     if (!open_) return {};
     return open_->with_ssl([](SSL& ssl) {

@@ -3,16 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <iostream>
+#include <utility>
 #include <vector>
 
 #include <weft/net/tcp.hpp>
 #include <weft/weft.hpp>
 
 #include "eventually.hpp"
-#include "io/late_buffer.hpp"
+#include "net/support/called_reader.hpp"
 #include "no_leaks.hpp"
 #include "random.hpp"
 #include "scale.hpp"
@@ -23,43 +23,16 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-/// A connected stream, its peer, and what others may know of it.
-class reader : private detail::late_buffer {
-public:
-    explicit reader(detail::awake_streams& in) : in_(in) {
-        tcp::listener at({.host = "127.0.0.1", .port = 0});
-        peer = tcp::stream::connect(at.local());
-        here_ = at.accept();
-        awake_.emplace(here_);
-        in_.enter(*awake_);
-    }
-    reader(const reader&) = delete;
-    reader& operator=(const reader&) = delete;
-    ~reader() { in_.leave(*awake_); }
-
-    /// \returns  the number of bytes; nothing if it was called.
-    std::optional<std::size_t> read() {
-        awake_->set_idle(in_);
-        std::error_code error;
-        const auto n = detail::read_late(here_, *this, error);
-        const bool called = awake_->is_called();
-        awake_->set_busy();
-        if (!error) return n;
-        EXPECT_TRUE(called) << error.message();
-        EXPECT_EQ(error, std::errc::not_enough_memory);
-        return std::nullopt;
-    }
+/// A connected stream, and its peer.
+struct reader : called_reader {
+    explicit reader(detail::awake_streams& in) : reader(in, tcp::listener({.host = "127.0.0.1", .port = 0})) {}
 
     tcp::stream peer;
 
 private:
-    std::span<std::byte> take() noexcept override { return awake_->is_called() ? std::span<std::byte>() : room_; }
-    void give_back() noexcept override {}
-
-    detail::awake_streams& in_;
-    io::byte_stream here_;
-    std::optional<detail::awake_stream> awake_;
-    std::array<std::byte, 8> room_{};
+    reader(detail::awake_streams& in, tcp::listener at) : reader(in, tcp::stream::connect(at.local()), at) {}
+    reader(detail::awake_streams& in, tcp::stream near, tcp::listener& at)
+        : called_reader(in, at.accept()), peer(std::move(near)) {}
 };
 
 class awake_streams : public on_workers {
@@ -94,7 +67,7 @@ TEST_P(awake_streams, get_what_arrives_before) {
                 this_fiber::sleep_for(8ms);
                 r.peer.write_all("abc");
             });
-            EXPECT_EQ(r.read(), 3u);
+            EXPECT_EQ(r.read(), "abc");
             writer.join();
         });
     });
@@ -112,7 +85,7 @@ TEST_P(awake_streams, are_all_called_at_once) {
         }));
         EXPECT_EQ(reads.join(), std::nullopt);
         two.peer.write_all("x");
-        EXPECT_EQ(two.read(), 1u) << "it was busy then";
+        EXPECT_EQ(two.read(), "x") << "it was busy then";
     });
 }
 

@@ -13,6 +13,7 @@
 #include <weft/net/tls.hpp>
 #include <weft/scope.hpp>
 
+#include "support/eventually.hpp"
 #include "tls/support/both_ends.hpp"
 
 using namespace std::chrono_literals;
@@ -95,6 +96,30 @@ TEST_F(https, an_idle_connection_gives_its_fiber_up_and_goes_on) {
             this_fiber::sleep_for(100ms);
             EXPECT_EQ(answer_to(c, "/hello"), "hi");
         }
+    });
+}
+
+// With limits of a second and more there is no timer for each wait (io/awake_streams.hpp).
+TEST_F(https, after_a_second_or_more_a_sweep_takes_an_idle_connections_fiber) {
+    while_serving(server, {.cold_after = 1s, .tls = &of_server}, [&](const net::endpoint& at) {
+        auto c = connect(at);
+        EXPECT_EQ(answer_to(c, "/hello"), "hi");
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_TRUE(eventually([] { return waiting_for(*runtime::current(), "idle streams") == 1; }));
+        EXPECT_GE(std::chrono::steady_clock::now() - begin, 900ms);
+        EXPECT_EQ(answer_to(c, "/hello"), "hi");
+    });
+}
+
+TEST_F(https, a_sweep_ends_idle_connections_that_keep_their_fiber) {
+    while_serving(server, {.idle_timeout = 1s, .cold_after = no_limit, .tls = &of_server}, [&](const net::endpoint& at) {
+        auto used = connect(at), silent = connect(at);
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_EQ(answer_to(used, "/hello"), "hi");
+        std::array<std::byte, 1> buffer;
+        EXPECT_EQ(used.read_some(buffer), 0u);
+        EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
+        EXPECT_EQ(silent.read_some(buffer), 0u);
     });
 }
 

@@ -20,6 +20,7 @@
 namespace weft::detail {
 
 class io_source;
+class late_buffer;
 
 /// Where a byte_stream keeps its stream: inside, if the stream fits and its move cannot throw, else
 /// on the heap.
@@ -69,6 +70,8 @@ struct stream_operations {
     std::size_t (*unacknowledged)(const stream_room&) noexcept;
     net::endpoint (*remote)(const stream_room&);
     io_source* (*source)(const stream_room&) noexcept;
+    io_source* (*below)(const stream_room&) noexcept;
+    std::size_t (*late_read)(stream_room&, late_buffer&, std::error_code&);
     select_watch& (*make_watch)(const stream_room&, watch_room&) noexcept;
     void (*destroy_watch)(select_watch&) noexcept;
 };
@@ -107,6 +110,10 @@ template <class S>
 concept knows_remote = requires(const S& s) { s.remote(); };
 template <class S>
 concept of_source = requires(const S& s) { source_of(s); };
+template <class S>
+concept over_source = requires(const S& s) { source_below(s); };
+template <class S>
+concept reads_late = requires(S& s, late_buffer& into, std::error_code& error) { read_late(s, into, error); };
 
 /// The entries of the table for S.
 template <class S>
@@ -178,6 +185,17 @@ struct operations_on {
         else
             return nullptr;
     }
+    static io_source* below(const stream_room& r) noexcept {
+        if constexpr (over_source<S>)
+            return source_below(stream_in<S>(r));
+        else
+            return source(r);
+    }
+    static std::size_t late_read(stream_room& r, late_buffer& into, std::error_code& error) {
+        if constexpr (reads_late<S>) return read_late(stream_in<S>(r), into, error);
+        error = std::make_error_code(std::errc::not_a_socket);
+        return 0;
+    }
 
     static select_watch& make_watch(const stream_room& r, watch_room& room) noexcept {
         static_assert(sizeof(watch_of<S>) <= sizeof(watch_room) && alignof(watch_of<S>) <= alignof(watch_room));
@@ -201,6 +219,8 @@ struct operations_on {
                                              .unacknowledged = unacknowledged,
                                              .remote = remote,
                                              .source = source,
+                                             .below = below,
+                                             .late_read = late_read,
                                              .make_watch = make_watch,
                                              .destroy_watch = destroy_watch};
 };

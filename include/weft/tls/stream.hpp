@@ -22,6 +22,8 @@
 
 namespace weft::detail {
 
+class io_source;
+class late_buffer;
 class tls_connection;
 
 /// The readiness of a tls::stream as a case of a select.
@@ -187,9 +189,17 @@ public:
 
     /// For the select case on_readable().
     friend detail::tls_readiness watch_readable(const stream& s) noexcept { return detail::tls_readiness(s.open_.get()); }
+    /// For servers: reads without a buffer while it waits, and which events end that wait.
+    friend std::size_t read_late(stream& s, detail::late_buffer& into, std::error_code& error) {
+        return s.read_late_into(into, error);
+    }
+    friend detail::io_source* source_below(const stream& s) noexcept { return s.below(); }
 
 private:
     explicit stream(std::unique_ptr<detail::tls_connection> c) noexcept;
+
+    std::size_t read_late_into(detail::late_buffer& into, std::error_code& error);
+    detail::io_source* below() const noexcept;
 
     std::unique_ptr<detail::tls_connection> open_;  // null: a closed stream
 };
