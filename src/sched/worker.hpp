@@ -192,6 +192,7 @@ private:
     atomic<std::uint64_t> next_poll_;
     class_turns turns_;
     time_point woke_for_timer_{};  // when a timer last ended a sleep
+    duration last_sleep_{};  // how long it slept the last time
     time_point trim_at_{};  // until then a poll gives no memory back
     duration gap_{};  // how long busy victims are left alone after a tiny theft (ask_again_)
     struct sight {

@@ -1,4 +1,4 @@
-// put_off_test.cpp - how far workers that dispatch put the monitor's look off, and when they may not.
+// put_off_test.cpp - how far workers put the monitor's look off, and when they may not.
 #include "sched/monitor/put_off.hpp"
 
 #include <gtest/gtest.h>
@@ -161,6 +161,37 @@ TEST(put_off, a_busy_worker_does_not_wake_the_monitor_timing) {
     };
     // about 5 on a machine that is not busy; 160 if no worker puts a look off
     EXPECT_LT(least(needless_looks_in_100_ms, 60), 60);
+}
+
+TEST(put_off, a_fiber_that_sleeps_now_and_then_does_not_wake_the_monitor_timing) {
+    runtime rt({.workers = 1, .name = "putoff"});
+    for (const auto pause : {300us, 2000us}) {  // less than `pace`, and more
+        const auto looks_in_100_pauses = [&] {
+            return rt.run([&] {
+                const auto looks_before = waits_of_monitor("putoff/mon");
+                for (int i = 0; i < 100; ++i) this_fiber::sleep_for(pause);
+                return waits_of_monitor("putoff/mon") - looks_before;
+            });
+        };
+        // about 10 on a machine that is not busy; 50 and 100 if no worker puts a look off before it sleeps
+        EXPECT_LT(least(looks_in_100_pauses, 40), 40) << pause.count();
+    }
+}
+
+TEST(put_off, PUT_OFF_4_a_blocked_fiber_loses_its_worker_after_a_rest_timing) {
+    runtime rt({.workers = 1});
+    const auto takes = [&] {
+        return rt.run([&] {
+            for (int i = 0; i < 5; ++i) this_fiber::sleep_for(2ms);  // the monitor rests
+            const auto from = clock::now();
+            auto blocks = spawn([] { std::this_thread::sleep_for(40ms); });
+            this_fiber::sleep_for(3ms);
+            const duration took = clock::now() - from;
+            blocks.join();
+            return took;
+        });
+    };
+    EXPECT_LT(least(takes, 20ms), 20ms);
 }
 
 TEST(put_off, a_blocked_fiber_loses_its_worker_beside_one_that_polls_timing) {

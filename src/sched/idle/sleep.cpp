@@ -19,6 +19,7 @@ void idle_worker::sleep() noexcept {
     if ((!s.work_needs_help() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_pinned() &&
         !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
+        s.the_monitor().somebody_sleeps(w_.last_poll(), w_.last_sleep_);
         sleep_until(tidy_at_);
     }
     w_.asleep_.store(false, relaxed);  // a hint
@@ -100,6 +101,7 @@ time_point idle_worker::not_too_soon(time_point timer) const noexcept {
 bool idle_worker::note_wake(time_point timer) noexcept {
     const auto now = clock::now();
     w_.coarse_now_ = coarse(now);
+    w_.last_sleep_ = now - w_.last_poll();
     if (timer > now) return false;
     w_.woke_for_timer_ = now;
     return true;

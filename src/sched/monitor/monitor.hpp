@@ -65,6 +65,12 @@ public:
             put_look_off(now);
     }
 
+    /// Called when a worker is about to sleep, and has announced it. It last polled at `now`, and foresees to sleep
+    /// for so long.
+    void somebody_sleeps(time_point now, duration foreseen) noexcept {
+        if (look_.is_due(now + foreseen)) let_sleep(now, foreseen);
+    }
+
     /// Called when a fiber has begun to run on a carrier without a worker (HOG_REPORTER-3).
     void somebody_runs_alone() noexcept {
         ran_alone_.store(true, relaxed);  // a hint: the next look is not put off
@@ -122,6 +128,9 @@ private:
     void sleep_until_quiet() noexcept;
     void sleep_until(time_point next, time_point nothing_runs = never) noexcept;
     bool all_sleep() const noexcept;
+    bool may_rest() const noexcept;
+    void rest(time_point now) noexcept;
+    [[gnu::cold]] void let_sleep(time_point now, duration foreseen) noexcept;
     [[gnu::cold]] void look_soon() noexcept;
     [[gnu::cold]] void put_look_off(time_point now) noexcept;
 

@@ -70,6 +70,26 @@ bool monitor::somebody_keeps_work() const noexcept {
     return any && (owner_.the_lead().is_free() || some_timer_is_overslept());
 }
 
+// The look would come while the worker sleeps, and nothing runs.
+void monitor::let_sleep(time_point now, duration foreseen) noexcept {
+    if (foreseen < put_off::pace)
+        put_look_off(now);
+    else if (foreseen < put_off::longest && may_rest())
+        rest(now);
+}
+
+bool monitor::may_rest() const noexcept { return calm_.load(relaxed) && !ran_alone_.load(relaxed) && all_sleep(); }
+
+// PUT_OFF-4. The worker that sleeps last lets the monitor rest, which sleeps meanwhile. It takes the steps of
+// sleep_until(): the alarm, rests_, a heavy fence, and a look whether all sleep.
+void monitor::rest(time_point now) noexcept {
+    look_.forbid();
+    alarm_.set(now + put_off::longest);
+    rests_.store(true, relaxed);
+    heavy_fence();  // pairs with somebody_runs()
+    if (!may_rest()) look_soon();
+}
+
 // Sets the alarm instead of waking the monitor: it would get this CPU first, and a fiber that has
 // just begun to run is not a hog.
 void monitor::look_soon() noexcept {
@@ -79,7 +99,7 @@ void monitor::look_soon() noexcept {
     if (calm_.load(relaxed)) look_.allow(now + first_look, now);
 }
 
-// Called by a worker that dispatches. It leaves the look where it is if that is for more than for
+// Called by a worker that has polled. It leaves the look where it is if that is for more than for
 // workers that stay away from their loops: for hogs, and for a sleeper whose timer is late (LEAD-3).
 void monitor::put_look_off(time_point now) noexcept {
     if (!calm_.load(relaxed) || ran_alone_.load(relaxed) || owner_.demoted().is_waited_for()) return;

@@ -27,6 +27,7 @@ public:
     void hurry() noexcept {}
     void somebody_runs() noexcept {}
     void somebody_dispatches(time_point) noexcept {}
+    void somebody_sleeps(time_point, duration) noexcept {}
     void somebody_runs_alone() noexcept {}
     void somebody_waits() noexcept {}
     bool ask_for_report(control_block&) noexcept { return true; }  // no reports are wanted

@@ -39,6 +39,7 @@ concept takes_workers = std::constructible_from<M, scheduler&> && requires(M& m,
     m.hurry();
     m.somebody_runs();
     m.somebody_dispatches(t);
+    m.somebody_sleeps(t, duration());
     m.somebody_runs_alone();
     m.somebody_waits();
     { m.ask_for_report(f) } -> std::same_as<bool>;

@@ -1,8 +1,10 @@
-// put_off.hpp - when the monitor looks next, and how workers put that off while they dispatch.
+// put_off.hpp - when the monitor looks next, and how workers put that off while they poll.
 //
 // A look wakes the monitor's thread and costs 30 us of a CPU and more. Beside a busy server nearly all
-// looks find that each worker has dispatched since the last one, and a worker that polls knows that
-// by itself. So such a worker sets the monitor's alarm to a later time, by one system call.
+// looks find that each worker has polled since the last one, and a worker that polls knows that by
+// itself. So such a worker sets the monitor's alarm to a later time, by one system call. A worker does
+// so, too, before a sleep during which the look would come; if that sleep is long and nothing runs, it
+// lets the monitor rest.
 //
 // Invariants
 //   PUT_OFF-1  The look is put off to `pace` after the oldest last poll of the workers that are awake,
@@ -13,6 +15,12 @@
 //   PUT_OFF-3  A worker sets the alarm to `pace` after a time that it has just read, or to less. If
 //              it comes late with that and overwrites a time of the monitor's, then the monitor wakes
 //              in vain, or late by `pace` at most.
+//   PUT_OFF-4  While all workers sleep, no look is needed. The worker that falls asleep last lets the
+//              monitor rest by the steps of monitor::sleep_until(): it sets the alarm to `longest`
+//              from now, then rests_, passes a heavy fence, and looks whether all sleep. A worker
+//              that wakes is awake, passes a light fence, and looks at rests_. So one of the two
+//              sees the other, and sets the alarm for a look soon; what the one that rests overwrites
+//              by its first step was set before.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +59,7 @@ public:
         ask_at_.store(none, relaxed);
     }
 
-    /// Whether a worker that dispatches should ask move().
+    /// Whether a worker that has polled should ask move().
     bool is_due(time_point now) const noexcept { return ns(now) >= ask_at_.load(relaxed); }
     /// `oldest`: the oldest last poll of a worker that is awake. \returns the time to set the alarm
     /// to, to one of the callers; nothing if the look stays where it is.
