@@ -50,10 +50,12 @@ refusal explained(error_code ec, std::string_view head) {
     return {400, ec.message()};
 }
 
+enum class head_part : bool { whole, line };
+
 class beast_parser final : public beast::http::basic_parser<true> {
 public:
-    beast_parser(http::request_parts& into, std::string_view head, const decode_limits& limits)
-        : into_(into), head_(head), limits_(limits) {
+    beast_parser(http::request_parts& into, std::string_view head, const decode_limits& limits, head_part part = head_part::whole)
+        : into_(into), head_(head), limits_(limits), part_(part) {
         // head_scan has measured the head already
         header_limit(static_cast<std::uint32_t>(head.size() + 1));
         body_limit((std::numeric_limits<std::uint64_t>::max)());  // the decoder checks the body
@@ -93,7 +95,7 @@ private:
             return fail(ec, 414, "too many query parameters");
         if (into_.method != view(method)) into_.method.assign(view(method));  // mostly it is that of the last request
         into_.target.assign(*origin);
-        into_.headers.store(head_);
+        if (part_ == head_part::whole) into_.headers.store(head_);
         if (!view(target).starts_with('/')) authority = authority_of(view(target));
         into_.minor_version = version % 10;
     }
@@ -141,6 +143,7 @@ private:
     http::request_parts& into_;
     const std::string_view head_;
     const decode_limits& limits_;
+    const head_part part_;
     unsigned hosts_ = 0;
     unsigned lengths_ = 0;
     unsigned encodings_ = 0;
@@ -162,6 +165,13 @@ refusal parse_head(std::string_view head, http::request_parts& into, head_facts&
              .keep_alive = parser.keep_alive() && !parser.closes,
              .expects_continue = parser.expects_continue};
     return {};
+}
+
+bool parse_request_line(std::string_view line, http::request_parts& into, const decode_limits& limits) {
+    beast_parser parser(into, line, limits, head_part::line);
+    error_code ec;
+    parser.put({line.data(), line.size()}, ec);
+    return !parser.why && (!ec || ec == beast::http::error::need_more) && parser.authority.empty();
 }
 
 refusal check_request_line(std::string_view line, const decode_limits& limits) {

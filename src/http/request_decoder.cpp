@@ -9,13 +9,16 @@
 #include "http/ascii.hpp"
 
 namespace weft::detail {
+namespace {
 
-void clear(http::request_parts& parts) noexcept {
-    parts.headers.clear();
+/// Empties what a head does not fill in. Its memory stays for the next request.
+void clear_rest(http::request_parts& parts) noexcept {
     parts.body.clear();
     parts.path_parameters.clear();
     parts.query_parameters.clear();
 }
+
+}  // namespace
 
 decoded request_decoder::next_or_head(input_buffer& in, http::request& into) {
     switch (phase_) {
@@ -33,21 +36,38 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
     const auto bytes = in.unread().substr(0, limits_.max_header_bytes);
     if (bytes.empty() || (phase_ == decode_phase::idle && bytes == "\r")) return decoded::more;
     phase_ = decode_phase::head;
-    const auto scanned = scan_.advance(bytes);
-    if (scanned != head_scan::result::complete) {
-        if (auto why = examine_incomplete(bytes, scanned)) return refuse(std::move(why));
-        return decoded::more;
-    }
-    const auto head = bytes.substr(0, scan_.length());
     auto& parts = into.parts();
-    clear(parts);
-    if (auto why = parse_head(head, parts, facts_, limits_)) return refuse(std::move(why));
-    in.consume(head.size());
+    auto size = take_repeated(bytes, parts);
+    if (size == 0) {
+        const auto scanned = scan_.advance(bytes);
+        if (scanned != head_scan::result::complete) {
+            if (auto why = examine_incomplete(bytes, scanned)) return refuse(std::move(why));
+            return decoded::more;
+        }
+        size = scan_.length();
+        last_.forget();
+        parts.headers.clear();
+        if (auto why = parse_head(bytes.substr(0, size), parts, facts_, limits_)) return refuse(std::move(why));
+        last_.remember(bytes.substr(0, size), scan_.first_line(), parts.headers);
+    }
+    clear_rest(parts);
+    in.consume(size);
     if (!had_body()) return finish();
     phase_ = decode_phase::body;
     chunks_.restart();
     left_ = facts_.content_length;
     return decoded::head;
+}
+
+/// Takes a head whose fields are those of the last one: headers and facts stay. \returns its size; 0 if it is none.
+std::size_t request_decoder::take_repeated(std::string_view bytes, http::request_parts& parts) {
+    const auto found = last_.find(bytes, parts.headers);
+    if (found.line != 0) {
+        const auto line = bytes.substr(0, found.line);
+        if (!parse_request_line(line, parts, limits_)) return 0;
+        last_.take(line, parts.headers);
+    }
+    return found.size;
 }
 
 decoded request_decoder::collect_body(input_buffer& in, http::request& into) {

@@ -14,15 +14,13 @@
 #include "http/head_parser.hpp"
 #include "http/head_scan.hpp"
 #include "http/input_buffer.hpp"
+#include "http/repeated_head.hpp"
 
 namespace weft::detail {
 
 enum class decode_phase : std::uint8_t { idle, head, body, refused };
 // head: of a request with a body
 enum class [[nodiscard]] decoded : std::uint8_t { more, head, request, refused };
-
-/// Empties the optional parts. Their memory stays for the next request.
-void clear(http::request_parts& parts) noexcept;
 
 class request_decoder {
 public:
@@ -73,6 +71,7 @@ public:
 
 private:
     decoded next_head(input_buffer& in, http::request& into);
+    std::size_t take_repeated(std::string_view bytes, http::request_parts& parts);
     decoded next_body(input_buffer& in, std::string& body, const decode_limits& limits);
     decoded finish() noexcept;
     decoded refuse(refusal why) noexcept;
@@ -81,6 +80,7 @@ private:
     decode_limits limits_;
     head_scan scan_;
     head_facts facts_;
+    repeated_head last_;
     chunk_decoder chunks_;
     std::uint64_t left_ = 0;  // of a body that is not chunked
     refusal why_;

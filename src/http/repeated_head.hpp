@@ -1,0 +1,46 @@
+// repeated_head.hpp - recognises a head whose fields are, byte for byte, those of the last one.
+//
+// A client that keeps its connection mostly sends the same fields again, and to parse them would find what is
+// known. A browser's nine fields take 8,000 instructions to parse and 150 to compare (docs/design/http.md).
+//
+// Invariants
+//   REPEATED_HEAD-1  What parse_head() makes of fields depends on their bytes, on the version before them, and
+//                    on limits that never change. Where bytes and version are the same, the headers and the
+//                    facts of the last head hold. A head that was refused, or whose headers are not what was
+//                    received, is not remembered.
+//   REPEATED_HEAD-2  A first line that is another one is checked and parsed as that of every head.
+//   REPEATED_HEAD-3  A comparison takes as long wherever the bytes differ: those of the last head may be
+//                    another client's, and secret.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <weft/http/headers.hpp>
+
+namespace weft::detail {
+
+class repeated_head {
+public:
+    /// What `bytes` begin with.
+    struct match {
+        std::size_t size = 0;  // of the head; 0: its fields are others, or not all there
+        std::size_t line = 0;  // of its first line; 0: that is the last one, too
+    };
+
+    void forget() noexcept { size_ = 0; }
+    /// `headers` are what was made of `head`, which begins with a line of so many bytes.
+    void remember(std::string_view head, std::size_t line, const http::headers& headers) noexcept;
+    /// `last`: the headers of the last head.
+    match find(std::string_view bytes, const http::headers& last) const noexcept;
+    /// A head of such a first line was taken by find(), and is the last one now.
+    void take(std::string_view line, const http::headers& last) noexcept;
+
+private:
+    std::size_t size_ = 0;  // of the head that is stored; 0: none is
+    std::size_t line_ = 0;
+    std::size_t fields_ = 0;  // how many
+    bool line_is_last_ = false;  // the line that is stored is that of the last head
+};
+
+}  // namespace weft::detail
