@@ -183,6 +183,18 @@ void worker::give_all_away() noexcept {
     notify();
 }
 
+void worker::has_polled_driver(time_point now) noexcept {
+    driver_polled_at_ = now;
+    driver_polled_ticks_ = ticks_.load(relaxed);
+}
+
+// A worker that wakes in the driver looks for work, and one that finds none polls before it sleeps in the driver:
+// each time it has just polled, and has run nothing since. In a simulation no time passes meanwhile.
+bool worker::has_just_polled_driver(time_point now) const noexcept {
+    constexpr auto just = std::chrono::microseconds(5);  // chosen: longer than from one of these polls to the next
+    return driver_polled_ticks_ == ticks_.load(relaxed) && now - driver_polled_at_ < just && !owner_.simulated();
+}
+
 // Looks at the worker's timers, the driver and the injector. How often it is called follows from
 // how long bodies run (poll_every_).
 void worker::take_in() noexcept {
@@ -202,7 +214,10 @@ void worker::take_in() noexcept {
     timers_.expire(now);
     if (owner_.the_lead().try_take()) {
         if (owner_.idle().sleeping_count() != 0) expire_timers_of(whose::sleepers, now);  // LEAD-3
-        owner_.io().poll(long_past);
+        if (!has_just_polled_driver(now)) {
+            owner_.io().poll(long_past);
+            has_polled_driver(now);
+        }
         if (owner_.the_lead().give_back()) owner_.wake_sleeper();  // LEAD-2: it can lead now
     }
     // What has become ready stands behind what was queued before.

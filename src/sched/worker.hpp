@@ -159,6 +159,8 @@ private:
     enum class whose { sleepers, everybody };
     void expire_timers_of(whose, time_point now) noexcept;
     void take_in() noexcept;  // as poll(), but notifies no other worker of what has become ready
+    void has_polled_driver(time_point now) noexcept;
+    bool has_just_polled_driver(time_point now) const noexcept;
     [[gnu::cold]] bool attend() noexcept;
     [[gnu::cold]] void poll_before_pick() noexcept;
     void push(control_block& f) noexcept;
@@ -193,6 +195,8 @@ private:
     class_turns turns_;
     time_point woke_for_timer_{};  // when a timer last ended a sleep
     duration last_sleep_{};  // how long it slept the last time
+    time_point driver_polled_at_{};
+    std::uint64_t driver_polled_ticks_ = 0;  // ticks_ then
     time_point trim_at_{};  // until then a poll gives no memory back
     duration gap_{};  // how long busy victims are left alone after a tiny theft (ask_again_)
     struct sight {

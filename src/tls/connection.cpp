@@ -78,8 +78,8 @@ tls_connection::outcome tls_connection::read_now(std::span<std::byte> into, std:
     return call(
         half::receive,
         [&] {
-            return how == reading::take ? SSL_read_ex(ssl_.get(), into.data(), into.size(), &n)
-                                        : SSL_peek_ex(ssl_.get(), into.data(), into.size(), &n);
+            return how == reading::peek ? SSL_peek_ex(ssl_.get(), into.data(), into.size(), &n)
+                                        : SSL_read_ex(ssl_.get(), into.data(), into.size(), &n);
         },
         why);
 }
@@ -107,7 +107,9 @@ void tls_connection::wait_for_bytes(const left_over& left, std::error_code& erro
     }
 }
 
-/// With a buffer that take() gives before each attempt, and that give_back() gets after one without bytes.
+/// With a buffer that take() gives before each attempt, and that give_back() gets after one without bytes. A late
+/// read does not wait while there is something to send: such a wait is not for events of the source alone, so
+/// nobody could call it.
 template <class Take, class GiveBack>
 std::size_t tls_connection::read(std::error_code& error, reading how, Take&& take, GiveBack&& give_back) {
     if (refuses(error)) return 0;
@@ -130,6 +132,10 @@ std::size_t tls_connection::read(std::error_code& error, reading how, Take&& tak
         }
         if (n == 0) give_back();
         if (o == outcome::wants_bytes) {
+            if (how == reading::late && (left.is_full || left.has_backlog)) {
+                error = std::make_error_code(std::errc::not_a_socket);
+                return 0;
+            }
             wait_for_bytes(left, error);
             if (error) return 0;
             continue;
@@ -154,7 +160,7 @@ std::size_t tls_connection::read_some(std::span<std::byte> into, std::error_code
 
 std::size_t tls_connection::read_late(late_buffer& into, std::error_code& error) {
     return read(
-        error, reading::take, [&] { return into.take(); }, [&] { into.give_back(); });
+        error, reading::late, [&] { return into.take(); }, [&] { into.give_back(); });
 }
 
 void tls_connection::wait_readable(std::error_code& error) {

@@ -7,7 +7,8 @@
 //   TLS_CONNECTION-1  ssl_ and the wire's state are used under lock_. Nothing parks under it, but to take it.
 //   TLS_CONNECTION-2  OpenSSL is called by call() only, which empties the thread's queue of errors before,
 //                     and reads it after the call, on the same thread: there is no park in between.
-//   TLS_CONNECTION-3  A wait for bytes misses none: it is since the attempt of the call before it, and a writer
+//   TLS_CONNECTION-3  A wait for bytes misses none: it is since the attempt of the call before it, or since a
+//                     time before that, and a writer
 //                     that has read in the reader's place, in the middle of a message, has the reader
 //                     try again (STREAM_ATTEMPTS-2).
 //   TLS_CONNECTION-4  The turn is held while the backlog is sent (TLS_WIRE-2): by the writer, which may park with
@@ -56,6 +57,7 @@ public:
     // The operations of tls::stream, in the form with an error code.
 
     std::size_t read_some(std::span<std::byte> into, std::error_code& error);
+    /// As detail::read_late_socket(): also if there is something to send first, the error is not_a_socket.
     std::size_t read_late(late_buffer& into, std::error_code& error);
     std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error);
     void wait_readable(std::error_code& error);
@@ -92,7 +94,7 @@ public:
 private:
     enum class outcome { done, ended, wants_bytes, failed };
     enum class half { receive, send };
-    enum class reading { take, peek };
+    enum class reading { take, late, peek };
 
     /// What is left to do after a call that wants bytes.
     struct left_over {

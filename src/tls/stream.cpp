@@ -146,7 +146,7 @@ net::endpoint stream::remote() const { return open_ ? open_->remote() : net::end
 std::size_t stream::read_late_into(detail::late_buffer& into, std::error_code& error) {
     return on(open_, error, [&](auto& c) { return c.read_late(into, error); });
 }
-detail::io_source* stream::below() const noexcept { return open_ ? source_below(open_->below()) : nullptr; }
+detail::io_source* stream::below() const noexcept { return open_ ? source_of(open_->below()) : nullptr; }
 
 std::string stream::alpn() const {
     if (!open_) return {};

@@ -174,7 +174,7 @@ TEST(put_off, a_fiber_that_sleeps_now_and_then_does_not_wake_the_monitor_timing)
             });
         };
         // about 10 on a machine that is not busy; 50 and 100 if no worker puts a look off before it sleeps
-        EXPECT_LT(least(looks_in_100_pauses, 40), 40) << pause.count();
+        EXPECT_LT(least(looks_in_100_pauses, 45), 45) << pause.count();
     }
 }
 
@@ -191,7 +191,7 @@ TEST(put_off, PUT_OFF_4_a_blocked_fiber_loses_its_worker_after_a_rest_timing) {
             return took;
         });
     };
-    EXPECT_LT(least(takes, 20ms), 20ms);
+    EXPECT_LT(least(takes, 5ms), 5ms);  // 12 ms if the look is lost
 }
 
 TEST(put_off, a_blocked_fiber_loses_its_worker_beside_one_that_polls_timing) {

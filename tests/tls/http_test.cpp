@@ -14,6 +14,7 @@
 #include <weft/scope.hpp>
 
 #include "support/eventually.hpp"
+#include "tls/support/asks_for_keys.hpp"
 #include "tls/support/both_ends.hpp"
 
 using namespace std::chrono_literals;
@@ -120,6 +121,19 @@ TEST_F(https, a_sweep_ends_idle_connections_that_keep_their_fiber) {
         EXPECT_EQ(used.read_some(buffer), 0u);
         EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
         EXPECT_EQ(silent.read_some(buffer), 0u);
+    });
+}
+
+// Its fiber waits for room, so no sweep could call it.
+TEST_F(https, a_client_that_asks_for_keys_and_reads_nothing_is_idle) {
+    while_serving(server, {.idle_timeout = 1s, .cold_after = no_limit, .tls = &of_server}, [&](const net::endpoint& at) {
+        auto c = tcp::stream::connect(at);
+        std::atomic<bool> ends{false};
+        auto flood = spawn([&] { ask_for_keys(c, ends); });
+        EXPECT_TRUE(eventually([&] { return flood.done(); })) << "the server keeps the connection";
+        ends = true;
+        c.abort();
+        flood.join();
     });
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <weft/io/copy.hpp>
 #include <weft/scope.hpp>
@@ -124,6 +125,37 @@ TEST_P(tls_late_read, loses_nothing_of_a_record_in_which_it_was_called) {
     });
 }
 
+/// For a read that must not wait.
+struct counted_buffer final : detail::late_buffer {
+    std::span<std::byte> take() noexcept override {
+        ++taken;
+        return room;
+    }
+    void give_back() noexcept override { ++given_back; }
+
+    std::array<std::byte, 8> room{};
+    int taken = 0, given_back = 0;
+};
+
+TEST_P(tls_late_read, does_not_wait_while_there_is_something_to_send) {
+    on_fibers([&] {
+        auto [c, s] = connected(client, server);
+        io::byte_stream here(std::move(s));
+        const std::vector<std::byte> much(16 * 1024);
+        while (here.try_write_some(much)) {}
+        counted_buffer buffer;
+        std::error_code error;
+        EXPECT_EQ(detail::read_late_socket(here, buffer, error), 0u);
+        EXPECT_EQ(error, std::errc::not_a_socket) << "no event of the source would end the wait for room";
+        EXPECT_EQ(buffer.taken, 1);
+        EXPECT_EQ(buffer.given_back, 1);
+        with_timeout(10ms, [&] { detail::read_late(here, buffer, error); });
+        EXPECT_EQ(error, std::errc::timed_out);
+        c.write_all("x");
+        EXPECT_EQ(detail::read_late(here, buffer, error), 1u) << error.message();
+    });
+}
+
 TEST_P(tls_late_read, works_where_no_descriptor_is_below) {
     on_fibers([&] {
         auto [near, far] = tcp_pair();
@@ -135,6 +167,7 @@ TEST_P(tls_late_read, works_where_no_descriptor_is_below) {
         auto in_c = tls::stream::connect(io::byte_stream(std::move(c)), client, {.server_name = "localhost"});
         detail::awake_streams all;
         called_reader r(all, inner.join());
+        EXPECT_FALSE(r.can_be_called()) << "its wait is one of the outer stream";
         auto writer = spawn([&] {
             this_fiber::sleep_for(5ms);
             in_c.write_all("deep");

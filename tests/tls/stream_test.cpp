@@ -17,7 +17,7 @@
 #include <weft/scope.hpp>
 #include <weft/select.hpp>
 
-#include "tls/ssl.hpp"
+#include "tls/support/asks_for_keys.hpp"
 #include "tls/support/both_ends.hpp"
 
 using namespace std::chrono_literals;
@@ -280,19 +280,6 @@ TEST_P(tls_stream, shutting_down_sends_what_is_left_first) {
         EXPECT_EQ(error, std::errc::broken_pipe);
         s.write_all("answer");
         EXPECT_EQ(read_text(c, 6), "answer") << "what cannot be sent does not end what is received";
-    });
-}
-
-/// A client that asks for new keys, again and again, and reads no answer.
-void ask_for_keys(tcp::stream& through, std::atomic<bool>& ends) {
-    const int fd = through.native_handle();
-    weft::blocking([&] {
-        ::fcntl(fd, F_SETFL, 0);
-        const std::unique_ptr<SSL_CTX, detail::freed_by<SSL_CTX_free>> context(SSL_CTX_new(TLS_client_method()));
-        const detail::ssl_ptr ssl(SSL_new(context.get()));
-        SSL_set_fd(ssl.get(), fd);
-        if (SSL_connect(ssl.get()) != 1) return;
-        while (!ends && SSL_key_update(ssl.get(), SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(ssl.get()) == 1) {}
     });
 }
 

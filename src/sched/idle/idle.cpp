@@ -131,9 +131,10 @@ bool idle_worker::may_search() noexcept {
 }
 
 control_block* idle_worker::search() noexcept {
+    if (w_.alone_) return nullptr;
     auto& s = w_.owner_;
     // Owner only.
-    if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);
+    w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);
     const bool backs_off = clock::now() < w_.ask_again_;
     if (w_.state_.take_spin() && !in_others_way_ && !backs_off) {
         const auto end = clock::now() + spin_for;

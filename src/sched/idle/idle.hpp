@@ -50,7 +50,7 @@ private:
     cpu_set_t cpus_of_others() const noexcept;
     time_point not_too_soon(time_point timer) const noexcept;
     /// \returns whether the worker woke for `timer`.
-    bool note_wake(time_point timer) noexcept;
+    bool note_wake(time_point timer, time_point now) noexcept;
     bool others_are_busy() const noexcept;
     bool lacks_cpu() const noexcept;
     bool is_surplus(const control_block* f) const noexcept;

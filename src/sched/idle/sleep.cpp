@@ -19,8 +19,10 @@ void idle_worker::sleep() noexcept {
     if ((!s.work_needs_help() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_pinned() &&
         !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
-        s.the_monitor().somebody_sleeps(w_.last_poll(), w_.last_sleep_);
+        const auto since = w_.last_poll();
+        s.the_monitor().somebody_sleeps(since, w_.last_sleep_);
         sleep_until(tidy_at_);
+        w_.last_sleep_ = clock::now() - since;
     }
     w_.asleep_.store(false, relaxed);  // a hint
     if (s.idle().retract(w_.index_)) return;
@@ -61,7 +63,7 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
             w_.parker_.sleep(wake_at);
         }
         w_.wake_for_timers_at(never);
-        note_wake(timer);
+        note_wake(timer, clock::now());
         return;
     }
     auto timer = earliest_timer();
@@ -75,7 +77,9 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
         w_.parker_.sleep_in(s.io(), wake_at);
     }
     w_.wake_for_timers_at(never);
-    if (note_wake(timer)) w_.expire_timers_of(worker::whose::everybody, w_.woke_for_timer_);
+    const auto now = clock::now();
+    w_.has_polled_driver(now);
+    if (note_wake(timer, now)) w_.expire_timers_of(worker::whose::everybody, w_.woke_for_timer_);
     w_.state_.end_taking_in();
     s.the_lead().end_sleep();
     s.the_lead().give_back();  // LEAD-2: if this worker does not sleep again, found() wakes another
@@ -98,10 +102,8 @@ time_point idle_worker::not_too_soon(time_point timer) const noexcept {
     return std::max(timer, w_.woke_for_timer_ + s.options().timer_slack);
 }
 
-bool idle_worker::note_wake(time_point timer) noexcept {
-    const auto now = clock::now();
+bool idle_worker::note_wake(time_point timer, time_point now) noexcept {
     w_.coarse_now_ = coarse(now);
-    w_.last_sleep_ = now - w_.last_poll();
     if (timer > now) return false;
     w_.woke_for_timer_ = now;
     return true;

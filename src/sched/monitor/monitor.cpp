@@ -84,6 +84,7 @@ time_point monitor::round() noexcept {
     ran_alone_.store(false, relaxed);
     comes_late_ = was_put_off_.exchange(false, relaxed);
     const auto now = clock::now();
+    round_at_.store(now.time_since_epoch().count(), relaxed);
     const auto waits = what_waits(now);
     woken_waits_ = waits.woken;
     const bool profit = judge_.would_profit(waits, now);

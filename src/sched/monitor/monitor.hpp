@@ -129,7 +129,7 @@ private:
     void sleep_until(time_point next, time_point nothing_runs = never) noexcept;
     bool all_sleep() const noexcept;
     bool may_rest() const noexcept;
-    void rest(time_point now) noexcept;
+    void rest(time_point until) noexcept;
     [[gnu::cold]] void let_sleep(time_point now, duration foreseen) noexcept;
     [[gnu::cold]] void look_soon() noexcept;
     [[gnu::cold]] void put_look_off(time_point now) noexcept;
@@ -146,6 +146,7 @@ private:
     atomic<bool> calm_{false};  // the last round has found nothing that needs looks at a set pace
     atomic<bool> ran_alone_{false};  // since the last round began, a carrier without a worker ran a fiber
     atomic<bool> was_put_off_{false};  // since the last round began, the look was
+    atomic<std::int64_t> round_at_{0};  // when the last round began; a hint
     bool comes_late_ = false;  // in this round: the look was put off
     quiescence quiet_;
     // When to wake beside hogs although all workers sleep: the wake makes the kernel choose anew

@@ -70,23 +70,24 @@ bool monitor::somebody_keeps_work() const noexcept {
     return any && (owner_.the_lead().is_free() || some_timer_is_overslept());
 }
 
-// The look would come while the worker sleeps, and nothing runs.
+// The look would come while the worker sleeps. A short sleep puts it off as a poll does; before a long one the
+// monitor may rest (PUT_OFF-2, PUT_OFF-4).
 void monitor::let_sleep(time_point now, duration foreseen) noexcept {
-    if (foreseen < put_off::pace)
-        put_look_off(now);
-    else if (foreseen < put_off::longest && may_rest())
-        rest(now);
+    if (foreseen < put_off::pace) return put_look_off(now);
+    const auto until = time_point(duration(round_at_.load(relaxed))) + put_off::longest;
+    if (now + foreseen < until && may_rest()) rest(until);
 }
 
+// An overdue timer of a sleeper needs no look: all sleep, so the one that leads minds it, as while the monitor sleeps
+// because it has found all asleep.
 bool monitor::may_rest() const noexcept { return calm_.load(relaxed) && !ran_alone_.load(relaxed) && all_sleep(); }
 
-// PUT_OFF-4. The worker that sleeps last lets the monitor rest, which sleeps meanwhile. It takes the steps of
-// sleep_until(): the alarm, rests_, a heavy fence, and a look whether all sleep.
-void monitor::rest(time_point now) noexcept {
+// PUT_OFF-4. The caller is a worker that sleeps, and the monitor sleeps meanwhile. The steps are those of sleep_until().
+void monitor::rest(time_point until) noexcept {
     look_.forbid();
-    alarm_.set(now + put_off::longest);
+    alarm_.set(until);
     rests_.store(true, relaxed);
-    heavy_fence();  // pairs with somebody_runs()
+    owner_.worker_count() == 1 ? fence(seq_cst) : heavy_fence();  // pairs with somebody_runs() and somebody_waits()
     if (!may_rest()) look_soon();
 }
 

@@ -10,17 +10,20 @@
 //   PUT_OFF-1  The look is put off to `pace` after the oldest last poll of the workers that are awake,
 //              as far as the one that puts it off sees them. So a worker that stays away from its
 //              loop is looked at within `pace` of its last poll, whatever the others do.
-//   PUT_OFF-2  Workers put looks off by `longest` at most, since the monitor has more to do than to
+//   PUT_OFF-2  Workers let the monitor rest until `longest` after its last round at most, and put a
+//              look off until `longest` after it was set, since the monitor has more to do than to
 //              look at fibers.
-//   PUT_OFF-3  A worker sets the alarm to `pace` after a time that it has just read, or to less. If
-//              it comes late with that and overwrites a time of the monitor's, then the monitor wakes
-//              in vain, or late by `pace` at most.
+//   PUT_OFF-3  A worker sets the alarm to `pace` after its last poll, or to less, or to what PUT_OFF-2
+//              allows if it lets the monitor rest. If it comes late with that and overwrites a time of
+//              the monitor's, then the monitor wakes in vain, or late by as much: one that loses its
+//              CPU between the two steps of PUT_OFF-4 looks again as soon as it has one.
 //   PUT_OFF-4  While all workers sleep, no look is needed. The worker that falls asleep last lets the
-//              monitor rest by the steps of monitor::sleep_until(): it sets the alarm to `longest`
-//              from now, then rests_, passes a heavy fence, and looks whether all sleep. A worker
-//              that wakes is awake, passes a light fence, and looks at rests_. So one of the two
-//              sees the other, and sets the alarm for a look soon; what the one that rests overwrites
-//              by its first step was set before.
+//              monitor rest by the steps of monitor::sleep_until(): it sets the alarm, then rests_,
+//              passes a heavy fence, and looks whether all sleep and the monitor is still calm. A
+//              worker that wakes and finds something to run is awake, passes a light fence, and looks
+//              at rests_. So one of the two sees the other, and sets the alarm for a look soon. A time
+//              that the monitor has set for another reason, and that the first step has overwritten,
+//              was set when it was no longer calm, which the last step sees.
 #pragma once
 
 #include <algorithm>
