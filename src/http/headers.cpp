@@ -48,6 +48,11 @@ void headers::add_stored(detail::checked_field f, std::string_view stored) {
     enter(static_cast<std::size_t>(f.name.data() - from), f, static_cast<std::size_t>(f.value.data() - name_end));
 }
 
+void headers::store_again(std::string_view text, std::ptrdiff_t further) {
+    text_.assign(text);
+    for (auto& e : entries_) e.begin = static_cast<std::uint32_t>(e.begin + further);
+}
+
 void headers::enter(std::size_t begin, detail::checked_field f, std::size_t gap) {
     entries_.push_back({.begin = static_cast<std::uint32_t>(begin),
                         .name_size = static_cast<std::uint32_t>(f.name.size()) & longest_name,

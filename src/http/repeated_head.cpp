@@ -38,7 +38,6 @@ void repeated_head::remember(std::string_view head, std::size_t line, const http
     size_ = is_stored ? head.size() : 0;
     line_ = line;
     fields_ = headers.size();
-    line_is_last_ = true;
 }
 
 repeated_head::match repeated_head::find(std::string_view bytes, const http::headers& last) const noexcept {
@@ -51,12 +50,13 @@ repeated_head::match repeated_head::find(std::string_view bytes, const http::hea
     if (received.size() < fields.size() || !begins_equally(fields, received)) return {};
     const auto line = bytes.substr(0, size);
     const match found{.size = size + size_ - line_, .line = size};
-    if (line_is_last_ && line == stored.substr(0, line_)) return {.size = found.size};
+    if (line == stored.substr(0, line_)) return {.size = found.size};
     return is_line(line) ? found : match();
 }
 
-void repeated_head::take(std::string_view line, const http::headers& last) noexcept {
-    line_is_last_ = line == stored_text(last).substr(0, line_);
+void repeated_head::take(std::string_view head, std::size_t line, http::headers& headers) {
+    headers.store_again(head, static_cast<std::ptrdiff_t>(line) - static_cast<std::ptrdiff_t>(line_));
+    remember(head, line, headers);
 }
 
 }  // namespace weft::detail

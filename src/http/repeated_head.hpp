@@ -33,14 +33,13 @@ public:
     void remember(std::string_view head, std::size_t line, const http::headers& headers) noexcept;
     /// `last`: the headers of the last head.
     match find(std::string_view bytes, const http::headers& last) const noexcept;
-    /// A head of such a first line was taken by find(), and is the last one now.
-    void take(std::string_view line, const http::headers& last) noexcept;
+    /// A head was found with such a first line: it is the last one now, and `headers` store it.
+    void take(std::string_view head, std::size_t line, http::headers& headers);
 
 private:
     std::size_t size_ = 0;  // of the head that is stored; 0: none is
     std::size_t line_ = 0;
     std::size_t fields_ = 0;  // how many
-    bool line_is_last_ = false;  // the line that is stored is that of the last head
 };
 
 }  // namespace weft::detail

@@ -63,9 +63,8 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
 std::size_t request_decoder::take_repeated(std::string_view bytes, http::request_parts& parts) {
     const auto found = last_.find(bytes, parts.headers);
     if (found.line != 0) {
-        const auto line = bytes.substr(0, found.line);
-        if (!parse_request_line(line, parts, limits_)) return 0;
-        last_.take(line, parts.headers);
+        if (!parse_request_line(bytes.substr(0, found.line), parts, limits_)) return 0;
+        last_.take(bytes.substr(0, found.size), found.line, parts.headers);
     }
     return found.size;
 }

@@ -76,13 +76,17 @@ TEST(repeated_head, REPEATED_HEAD_2_finds_nothing_behind_a_line_that_is_none) {
     EXPECT_EQ(p.found(head(std::string("GET /\0/ HTTP/1.1\r\n", 18))), 0u);
 }
 
-TEST(repeated_head, knows_again_which_line_was_last) {
+TEST(repeated_head, what_was_found_is_stored_as_it_was_received) {
     parsed p(head(line));
-    const std::string_view other = "GET /b HTTP/1.1\r\n";
-    p.last.take(other, p.parts.headers);
-    EXPECT_NE(p.last.find(head(line), p.parts.headers).line, 0u) << "the parts have the target of another line";
-    p.last.take(line, p.parts.headers);
-    EXPECT_EQ(p.last.find(head(line), p.parts.headers).line, 0u);
+    for (const std::string_view other : {"GET /a/longer/path HTTP/1.1\r\n", "GET / HTTP/1.1\r\n", "PUT / HTTP/1.1\r\n"}) {
+        const auto bytes = head(other);
+        EXPECT_EQ(p.last.find(bytes, p.parts.headers).line, other.size());
+        p.last.take(bytes, other.size(), p.parts.headers);
+        EXPECT_EQ(detail::stored_text(p.parts.headers), bytes);
+        EXPECT_EQ(p.parts.headers.find("Cookie"), "0123456789abcdef");
+        EXPECT_EQ(p.last.find(bytes, p.parts.headers).line, 0u) << "it is the last one now";
+        EXPECT_NE(p.last.find(head(line), p.parts.headers).line, 0u);
+    }
 }
 
 // ---- with the decoder
@@ -169,10 +173,12 @@ TEST(repeated_head, stress_a_decoder_makes_the_same_of_it_as_one_that_has_seen_n
             goes_on = alone.receive(bytes);
             const auto seen = alone.result();
             apart.requests.insert(apart.requests.end(), seen.requests.begin(), seen.requests.end());
+            apart.stored.insert(apart.stored.end(), seen.stored.begin(), seen.stored.end());
             apart.refused = seen.refused, apart.words = seen.words, apart.left = seen.left;
         }
         const auto together = decode_in_pieces(all, 1 + below(random, all.size()), limits);
         ASSERT_EQ(together.requests, apart.requests) << all;
+        ASSERT_EQ(together.stored, apart.stored) << all;
         ASSERT_EQ(together.refused, apart.refused) << all << together.words;
         ASSERT_EQ(together.words, apart.words) << all;
         accepted += together.requests.size();

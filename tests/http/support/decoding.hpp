@@ -17,6 +17,7 @@ struct transcript {
     std::string words;
     weft::detail::decode_phase left = weft::detail::decode_phase::idle;
     unsigned expectations = 0;
+    std::vector<std::string> stored;       // the heads as the requests have them
 
     bool operator==(const transcript& other) const {
         return requests == other.requests && refused == other.refused && left == other.left && expectations == other.expectations;
@@ -67,6 +68,7 @@ private:
                     return false;
                 case weft::detail::decoded::request:
                     seen_.requests.push_back(described(request_, decoder_.keep_alive()));
+                    seen_.stored.emplace_back(weft::detail::stored_text(request_.headers()));
                     if (!decoder_.keep_alive()) return false;          // the server closes here
             }
         }
