@@ -1,4 +1,5 @@
-// http_fuzz.cpp - any bytes, cut anywhere, through the request decoder: no crash, and the cuts change nothing.
+// http_fuzz.cpp - any bytes, cut anywhere, through the request decoder: no crash, and neither the cuts nor what the decoder has seen before
+// change anything.
 //
 // The first byte chooses the cuts, the rest is what a client sends. The decoder is all that reads a client's bytes: heads, bodies of a
 // known length and chunked ones.
@@ -27,8 +28,14 @@ void http(bytes data) {
     const auto sent = text_of(data.subspan(1));
     auto whole = decode(sent, limits);
     auto cut = decode_in_pieces(sent, 1 + data[0] % 64, limits);
-    whole.expectations = cut.expectations = 0;  // a body that came along with its head was not waited for
+    decoding twice(limits);
+    twice.receive(sent);
+    twice.restart();
+    twice.receive(sent);
+    auto again = twice.result();
+    whole.expectations = cut.expectations = again.expectations = 0;  // a body that came along with its head was not waited for
     if (!(whole == cut)) broken("whole and cut differ:" + in_words(whole) + in_words(cut));
+    if (!(whole == again) || whole.stored != again.stored) broken("the second time differs:" + in_words(whole) + in_words(again));
     if (whole.refused != 0) require_one_line(whole.words);
 }
 

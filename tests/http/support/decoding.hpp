@@ -49,6 +49,13 @@ public:
         return true;
     }
 
+    /// Is another connection from now on, which has the decoder that this one had.
+    void restart() {
+        in_.clear();
+        decoder_.restart();
+        seen_ = {};
+    }
+
     transcript result() {
         seen_.left = decoder_.phase();
         return seen_;
