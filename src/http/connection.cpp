@@ -85,15 +85,27 @@ io::byte_stream http_connection::take_stream() noexcept {
 http_connection::ending http_connection::run() {
     while (const auto x = wait_for_request()) {
         if (!peer_asked_) ask_peer();
+        if (known_) x->decoder.exchange_known(*known_, x->request);
         x->request.parts().peer.lend(&lent_);
         const auto next = serve_burst(*x);
         write_log();
-        if (next == next_step::go_on) continue;
+        if (next == next_step::go_on) {
+            keep_known(*x);
+            continue;
+        }
         if (next == next_step::upgrade) return ending::upgraded;
         if (next == next_step::close && !peer_is_done(*x)) linger();
         return ending::over;
     }
     return gives_fiber_up_ ? ending::idle : ending::over;
+}
+
+/// Before the exchange goes to another connection. Without memory, or of a large head, nothing is kept.
+void http_connection::keep_known(exchange& x) noexcept {
+    if (!known_) known_.reset(new (std::nothrow) known_head);
+    if (!known_) return;
+    x.decoder.exchange_known(*known_, x.request);
+    if (known_->held_bytes() > known_head::most_bytes) known_.reset();
 }
 
 /// Waits while the connection is idle; it holds no exchange then. \returns an exchange with the
@@ -112,7 +124,7 @@ exchange_pool::lease http_connection::wait_for_request() {
         // SERVICE-1. What has arrived is read all the same: the last answer has promised that.
         if (service_.hangs_up()) presence_.hang_up();
         n = by_call ? read_until_called(into, error) : read_until_idle_limit(into, error);
-        if (!by_call || may_be_called_) break;  // else it has turned out to be no socket
+        if (!by_call || may_be_called_) break;  // else it has turned out that it cannot be called
     }
     // If it was hung up meanwhile, requests that had arrived before are still served.
     presence_.set_busy();

@@ -1,6 +1,7 @@
 // connection.hpp - the life of one HTTP connection, on its own fiber, from accept to close.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include <weft/io/byte_stream.hpp>
@@ -75,6 +76,7 @@ private:
     void give_stream_up(const exchange& x, const streamed_answer& s, std::exception_ptr why);
     next_step flush(exchange& x);
     void write_log() noexcept;
+    void keep_known(exchange& x) noexcept;
     next_step send_out(exchange& x, std::string_view body);
     void cut_short(const exchange& x, sent how, std::size_t total) noexcept;
     next_step receive(exchange& x);
@@ -94,7 +96,7 @@ private:
     bool is_idle_ = false;  // idle_until_ was set since the last answer
     time_point idle_until_ = never;
     std::uint32_t idle_since_;  // by the sweeps of service_.awake
-    bool may_be_called_;        // it is one socket, as far as is known
+    bool may_be_called_;  // no wait has turned out to be one that a sweep cannot end
     time_point cold_at_ = never;  // set with idle_until_
     bool has_strayed_ = false;  // bytes have come since the last answer that are no request yet
     bool was_idle_;  // when run() began, and not since
@@ -106,6 +108,7 @@ private:
     pace receive_pace_{forever, 0};
     upgrade_request upgrade_;
     std::uint64_t received_ = 0;  // bytes since the connection got this fiber
+    std::unique_ptr<known_head> known_;  // of the last request, while there is no exchange; null: nothing
 };
 
 }  // namespace weft::detail

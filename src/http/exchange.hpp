@@ -2,7 +2,8 @@
 //
 // Invariants
 //   EXCHANGE-1  A connection holds an exchange from its first received byte until everything
-//               received has been answered.
+//               received has been answered. What is known of its last head it takes out before it
+//               gives the exchange back, and puts into the next one (known_head).
 //   EXCHANGE-2  An exchange in the pool belongs to no connection, and all its parts together hold
 //               at most kept_bytes of the heap. The memory of a large body goes to a pool of its
 //               own (body_pool.hpp).

@@ -50,6 +50,7 @@ void headers::add_stored(detail::checked_field f, std::string_view stored) {
 
 void headers::store_again(std::string_view text, std::ptrdiff_t further) {
     text_.assign(text);
+    if (further == 0) return;
     for (auto& e : entries_) e.begin = static_cast<std::uint32_t>(e.begin + further);
 }
 

@@ -1,29 +1,11 @@
 #include "http/repeated_head.hpp"
 
-#include <cstdint>
-#include <cstring>
-
 #include "http/head_scan.hpp"
 
 namespace weft::detail {
 namespace {
 
 constexpr std::size_t version_size = std::string_view("HTTP/1.1\r\n").size();
-
-/// REPEATED_HEAD-3. \pre a.size() <= b.size()
-bool begins_equally(std::string_view a, std::string_view b) noexcept {
-    using block [[gnu::vector_size(16)]] = std::uint64_t;
-    block differences{};
-    std::size_t at = 0;
-    for (block x, y; a.size() - at >= sizeof x; at += sizeof x) {
-        std::memcpy(&x, a.data() + at, sizeof x);
-        std::memcpy(&y, b.data() + at, sizeof y);
-        differences |= x ^ y;
-    }
-    std::uint64_t rest = 0;
-    for (; at < a.size(); ++at) rest |= static_cast<unsigned char>(a[at] ^ b[at]);
-    return (differences[0] | differences[1] | rest) == 0;
-}
 
 /// As head_scan would have it; \pre `line` ends in LF and has no other
 bool is_line(std::string_view line) noexcept {
@@ -47,7 +29,7 @@ repeated_head::match repeated_head::find(std::string_view bytes, const http::hea
     if (size < version_size) return {};
     const auto fields = stored.substr(line_ - version_size);
     const auto received = bytes.substr(size - version_size);
-    if (received.size() < fields.size() || !begins_equally(fields, received)) return {};
+    if (!received.starts_with(fields)) return {};
     const auto line = bytes.substr(0, size);
     const match found{.size = size + size_ - line_, .line = size};
     if (line == stored.substr(0, line_)) return {.size = found.size};

@@ -1,7 +1,7 @@
-// repeated_head.hpp - recognises a head whose fields are, byte for byte, those of the last one.
+// repeated_head.hpp - recognises a head whose fields are, byte for byte, those of the last one of its connection.
 //
 // A client that keeps its connection mostly sends the same fields again, and to parse them would find what is
-// known. A browser's nine fields take 8,000 instructions to parse and 150 to compare (docs/design/http.md).
+// known. A browser's nine fields take 8,000 instructions to parse and 50 to compare (docs/design/http.md).
 //
 // Invariants
 //   REPEATED_HEAD-1  What parse_head() makes of fields depends on their bytes, on the version before them, and
@@ -9,14 +9,17 @@
 //                    facts of the last head hold. A head that was refused, or whose headers are not what was
 //                    received, is not remembered.
 //   REPEATED_HEAD-2  A first line that is another one is checked and parsed as that of every head.
-//   REPEATED_HEAD-3  A comparison takes as long wherever the bytes differ: those of the last head may be
-//                    another client's, and secret.
+//   REPEATED_HEAD-3  A connection is compared with itself only. What another one has sent may be secret, and
+//                    the time of an answer would tell whether it is the same.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <weft/http/headers.hpp>
+
+#include "http/head_parser.hpp"
 
 namespace weft::detail {
 
@@ -33,13 +36,26 @@ public:
     void remember(std::string_view head, std::size_t line, const http::headers& headers) noexcept;
     /// `last`: the headers of the last head.
     match find(std::string_view bytes, const http::headers& last) const noexcept;
-    /// A head was found with such a first line: it is the last one now, and `headers` store it.
+    /// A head was found with such a first line: it is the last one now, and `headers` store it. Also after forget().
     void take(std::string_view head, std::size_t line, http::headers& headers);
 
 private:
     std::size_t size_ = 0;  // of the head that is stored; 0: none is
     std::size_t line_ = 0;
     std::size_t fields_ = 0;  // how many
+};
+
+/// What a connection keeps of its last head while it has no exchange.
+struct known_head {
+    std::string method, target;
+    int minor_version = 1;
+    http::headers headers;
+    head_facts facts;
+    repeated_head last;
+
+    // chosen: holds what browsers send, with a long cookie; an idle connection is to be small
+    static constexpr std::size_t most_bytes = 4096;
+    std::size_t held_bytes() const noexcept { return method.capacity() + target.capacity() + detail::held_bytes(headers); }
 };
 
 }  // namespace weft::detail

@@ -63,6 +63,7 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
 std::size_t request_decoder::take_repeated(std::string_view bytes, http::request_parts& parts) {
     const auto found = last_.find(bytes, parts.headers);
     if (found.line != 0) {
+        last_.forget();  // until take(), which may throw, parts are of no head
         if (!parse_request_line(bytes.substr(0, found.line), parts, limits_)) return 0;
         last_.take(bytes.substr(0, found.size), found.line, parts.headers);
     }
@@ -160,7 +161,18 @@ decoded request_decoder::refuse(refusal why) noexcept {
 
 bool request_decoder::take_expectation() noexcept { return std::exchange(expectation_open_, false); }
 
+void request_decoder::exchange_known(known_head& k, http::request& r) noexcept {
+    auto& parts = r.parts();
+    parts.method.swap(k.method);
+    parts.target.swap(k.target);
+    std::swap(parts.minor_version, k.minor_version);
+    std::swap(parts.headers, k.headers);
+    std::swap(facts_, k.facts);
+    std::swap(last_, k.last);
+}
+
 void request_decoder::restart() noexcept {
+    last_.forget();
     phase_ = decode_phase::idle;
     scan_.restart();
     line_checked_ = expectation_open_ = false;

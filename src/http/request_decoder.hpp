@@ -66,8 +66,10 @@ public:
     /// request.
     bool take_expectation() noexcept;
 
-    /// Resets everything, for another connection.
+    /// Is another connection's from now on.
     void restart() noexcept;
+    /// Exchanges what it knows of the last head, and what `r` has of that, for what `k` has: between two requests.
+    void exchange_known(known_head& k, http::request& r) noexcept;
 
 private:
     decoded next_head(input_buffer& in, http::request& into);

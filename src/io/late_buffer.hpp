@@ -31,8 +31,8 @@ protected:
 /// \parks  while there is nothing to read; it holds no buffer then.
 WEFT_EXPORT std::size_t read_late(io::byte_stream& from, late_buffer& into, std::error_code& error);
 /// Reads as read_late() does, from a stream that is one socket, or a layer such as TLS over one: after each
-/// event of source_below() there is an attempt. For any other stream the error is not_a_socket, and it may
-/// have waited.
+/// event of source_below() there is an attempt. For any other stream, and while a layer has something to send
+/// first, the error is not_a_socket, and it may have waited.
 ///
 /// \parks  as read_late() does.
 WEFT_EXPORT std::size_t read_late_socket(io::byte_stream& from, late_buffer& into, std::error_code& error);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -132,6 +133,40 @@ const std::vector<rest> rests = {{"Host: a\r\n\r\n", ""},
                                  {"Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n"},
                                  {"Host: a\r\n X: y\r\n\r\n", ""},
                                  {"Host: a\nX: y\r\n\r\n", ""}};
+
+// Exchanges are lent: one decoder, and connections that keep what they know.
+TEST(repeated_head, REPEATED_HEAD_3_stress_connections_that_share_a_decoder_see_their_own_heads_only) {
+    const seed seed;
+    auto random = seed.of(0);
+    detail::request_decoder decoder({});
+    http::request request;
+    struct connection {
+        std::string sends;
+        std::unique_ptr<detail::known_head> known;
+    };
+    std::vector<connection> all(4);
+    for (int round = 0; round < scaled(5'000); ++round) {
+        auto& c = all[below(random, 4)];
+        if (c.sends.empty() || below(random, 3) == 0)
+            c.sends = head(below(random, 2) ? "GET /a HTTP/1.1\r\n" : "PUT /b/c HTTP/1.1\r\n",
+                           "Host: a\r\nX: " + std::to_string(below(random, 3)) + "\r\n\r\n");
+        detail::input_buffer in(256);
+        std::copy(c.sends.begin(), c.sends.end(), in.room().begin());
+        in.received(c.sends.size());
+        if (c.known) decoder.exchange_known(*c.known, request);
+        ASSERT_EQ(decoder.next(in, request), detail::decoded::request);
+        decoding alone;
+        alone.receive(c.sends);
+        ASSERT_EQ(described(request, decoder.keep_alive()), alone.result().requests.at(0)) << c.sends;
+        ASSERT_EQ(detail::stored_text(request.headers()), c.sends);
+        if (!c.known) c.known = std::make_unique<detail::known_head>();
+        if (below(random, 5) != 0)
+            decoder.exchange_known(*c.known, request);
+        else
+            c.known.reset();  // the connection has ended, and left its head behind
+        decoder.restart();
+    }
+}
 
 // Of another connection, since decoders are lent.
 TEST(repeated_head, REPEATED_HEAD_1_what_was_refused_is_refused_again) {

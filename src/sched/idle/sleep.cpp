@@ -72,13 +72,14 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     w_.state_.begin_taking_in();  // no notify() while polling: found() notifies
     const auto wake_at = std::min(until, not_too_soon(timer));
     w_.wake_for_timers_at(timer);
+    bool has_polled = false;
     {
         const exact_timers here(w_.last_poll(), timer);
-        w_.parker_.sleep_in(s.io(), wake_at);
+        has_polled = w_.parker_.sleep_in(s.io(), wake_at) != 0;
     }
     w_.wake_for_timers_at(never);
     const auto now = clock::now();
-    w_.has_polled_driver(now);
+    if (has_polled) w_.has_polled_driver(now);  // else a wake may have come before the driver was asked
     if (note_wake(timer, now)) w_.expire_timers_of(worker::whose::everybody, w_.woke_for_timer_);
     w_.state_.end_taking_in();
     s.the_lead().end_sleep();

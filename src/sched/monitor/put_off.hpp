@@ -15,8 +15,8 @@
 //              look at fibers.
 //   PUT_OFF-3  A worker sets the alarm to `pace` after its last poll, or to less, or to what PUT_OFF-2
 //              allows if it lets the monitor rest. If it comes late with that and overwrites a time of
-//              the monitor's, then the monitor wakes in vain, or late by as much: one that loses its
-//              CPU between the two steps of PUT_OFF-4 looks again as soon as it has one.
+//              the monitor's, then the monitor wakes in vain, or late by `pace`. It wakes late by up to
+//              `longest` if a worker loses its CPU between the first two steps of PUT_OFF-4.
 //   PUT_OFF-4  While all workers sleep, no look is needed. The worker that falls asleep last lets the
 //              monitor rest by the steps of monitor::sleep_until(): it sets the alarm, then rests_,
 //              passes a heavy fence, and looks whether all sleep and the monitor is still calm. A
