@@ -174,6 +174,15 @@ bool parse_request_line(std::string_view line, http::request_parts& into, const 
     return !parser.why && (!ec || ec == beast::http::error::need_more) && parser.authority.empty();
 }
 
+void repeat_request_line(std::string_view line, http::request_parts& into) {
+    const auto method = line.substr(0, line.find(' '));
+    const auto version = line.rfind(' ');
+    const auto target = line.substr(method.size() + 1, version - method.size() - 1);
+    if (into.method != method) into.method.assign(method);
+    if (into.target != target) into.target.assign(target);
+    into.minor_version = line[version + std::string_view(" HTTP/1.").size()] - '0';
+}
+
 refusal check_request_line(std::string_view line, const decode_limits& limits) {
     http::request_parts ignored;
     beast_parser parser(ignored, line, limits);

@@ -45,6 +45,9 @@ refusal parse_head(std::string_view head, http::request_parts& into, head_facts&
 /// to see the whole head: the line is refused, or its target names a host.
 bool parse_request_line(std::string_view line, http::request_parts& into, const decode_limits& limits);
 
+/// Fills in what a request line says that has been accepted before, and whose target names no host.
+void repeat_request_line(std::string_view line, http::request_parts& into);
+
 /// The refusal that the request line alone would cause.
 refusal check_request_line(std::string_view line, const decode_limits& limits);
 

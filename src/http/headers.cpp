@@ -82,6 +82,12 @@ void headers::clear() noexcept {
     entries_.clear();
 }
 
+void headers::swap(headers& other) noexcept {
+    std::swap(type_, other.type_);
+    text_.swap(other.text_);
+    entries_.swap(other.entries_);
+}
+
 std::optional<std::string_view> headers::find(std::string_view name) const noexcept {
     if (has_type() && detail::equal_ignoring_case(content_type, name)) return type_;
     for (const auto& e : entries_)

@@ -31,9 +31,9 @@ repeated_head::match repeated_head::find(std::string_view bytes, const http::hea
     const auto received = bytes.substr(size - version_size);
     if (!received.starts_with(fields)) return {};
     const auto line = bytes.substr(0, size);
-    const match found{.size = size + size_ - line_, .line = size};
-    if (line == stored.substr(0, line_)) return {.size = found.size};
-    return is_line(line) ? found : match();
+    const bool is_last = line == stored.substr(0, line_);
+    if (!is_last && !is_line(line)) return {};
+    return {.size = size + size_ - line_, .line = size, .is_last_line = is_last};
 }
 
 void repeated_head::take(std::string_view head, std::size_t line, http::headers& headers) {

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 #include <weft/http/headers.hpp>
@@ -28,7 +27,8 @@ public:
     /// What `bytes` begin with.
     struct match {
         std::size_t size = 0;  // of the head; 0: its fields are others, or not all there
-        std::size_t line = 0;  // of its first line; 0: that is the last one, too
+        std::size_t line = 0;  // of its first line
+        bool is_last_line = false;  // that is the last one, too
     };
 
     void forget() noexcept { size_ = 0; }
@@ -47,15 +47,13 @@ private:
 
 /// What a connection keeps of its last head while it has no exchange.
 struct known_head {
-    std::string method, target;
-    int minor_version = 1;
     http::headers headers;
     head_facts facts;
     repeated_head last;
 
     // chosen: holds what browsers send, with a long cookie; an idle connection is to be small
     static constexpr std::size_t most_bytes = 4096;
-    std::size_t held_bytes() const noexcept { return method.capacity() + target.capacity() + detail::held_bytes(headers); }
+    std::size_t held_bytes() const noexcept { return detail::held_bytes(headers); }
 };
 
 }  // namespace weft::detail

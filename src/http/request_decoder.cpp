@@ -59,14 +59,19 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
     return decoded::head;
 }
 
-/// Takes a head whose fields are those of the last one: headers and facts stay. \returns its size; 0 if it is none.
+/// Takes a head whose fields are those of the last one: headers and facts stay. The rest of `parts` may be of a head of
+/// another connection. \returns its size; 0 if it is none.
 std::size_t request_decoder::take_repeated(std::string_view bytes, http::request_parts& parts) {
     const auto found = last_.find(bytes, parts.headers);
-    if (found.line != 0) {
-        last_.forget();  // until take(), which may throw, parts are of no head
-        if (!parse_request_line(bytes.substr(0, found.line), parts, limits_)) return 0;
-        last_.take(bytes.substr(0, found.size), found.line, parts.headers);
+    if (found.size == 0) return 0;
+    const auto line = bytes.substr(0, found.line);
+    if (found.is_last_line) {
+        repeat_request_line(line, parts);
+        return found.size;
     }
+    last_.forget();  // until take(), which may throw, parts are of no head
+    if (!parse_request_line(line, parts, limits_)) return 0;
+    last_.take(bytes.substr(0, found.size), found.line, parts.headers);
     return found.size;
 }
 
@@ -162,11 +167,7 @@ decoded request_decoder::refuse(refusal why) noexcept {
 bool request_decoder::take_expectation() noexcept { return std::exchange(expectation_open_, false); }
 
 void request_decoder::exchange_known(known_head& k, http::request& r) noexcept {
-    auto& parts = r.parts();
-    parts.method.swap(k.method);
-    parts.target.swap(k.target);
-    std::swap(parts.minor_version, k.minor_version);
-    std::swap(parts.headers, k.headers);
+    r.parts().headers.swap(k.headers);
     std::swap(facts_, k.facts);
     std::swap(last_, k.last);
 }

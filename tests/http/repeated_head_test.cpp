@@ -39,10 +39,11 @@ std::string head(std::string_view first, std::string_view rest = fields) { retur
 TEST(repeated_head, finds_the_same_fields_behind_the_same_line_or_another_one) {
     const parsed p(head(line));
     EXPECT_EQ(p.found(head(line)), head(line).size());
-    EXPECT_EQ(p.last.find(head(line), p.parts.headers).line, 0u) << "the line is known, too";
+    EXPECT_TRUE(p.last.find(head(line), p.parts.headers).is_last_line);
     const auto other = head("POST /a/longer/path?x=1 HTTP/1.1\r\n");
     EXPECT_EQ(p.found(other), other.size());
     EXPECT_EQ(p.last.find(other, p.parts.headers).line, other.find('\n') + 1);
+    EXPECT_FALSE(p.last.find(other, p.parts.headers).is_last_line);
     EXPECT_EQ(p.found(head(line) + "GET /next"), head(line).size()) << "what follows is another request";
 }
 
@@ -85,8 +86,8 @@ TEST(repeated_head, what_was_found_is_stored_as_it_was_received) {
         p.last.take(bytes, other.size(), p.parts.headers);
         EXPECT_EQ(detail::stored_text(p.parts.headers), bytes);
         EXPECT_EQ(p.parts.headers.find("Cookie"), "0123456789abcdef");
-        EXPECT_EQ(p.last.find(bytes, p.parts.headers).line, 0u) << "it is the last one now";
-        EXPECT_NE(p.last.find(head(line), p.parts.headers).line, 0u);
+        EXPECT_TRUE(p.last.find(bytes, p.parts.headers).is_last_line);
+        EXPECT_FALSE(p.last.find(head(line), p.parts.headers).is_last_line);
     }
 }
 

@@ -168,6 +168,7 @@ TEST(put_off, a_fiber_that_sleeps_now_and_then_does_not_wake_the_monitor_timing)
     for (const auto pause : {300us, 2000us}) {  // less than `pace`, and more
         const auto looks_in_100_pauses = [&] {
             return rt.run([&] {
+                this_fiber::sleep_for(20ms);  // the monitor has begun, and has its name
                 const auto looks_before = waits_of_monitor("putoff/mon");
                 for (int i = 0; i < 100; ++i) this_fiber::sleep_for(pause);
                 return waits_of_monitor("putoff/mon") - looks_before;

@@ -111,6 +111,7 @@ public:
     /// \returns  how many fields were removed.
     std::size_t erase(std::string_view name);
     void clear() noexcept;
+    void swap(headers& other) noexcept;
 
     /// \returns   the value of the first field of that name.
     /// \lifetime  of the view: until the headers change.
