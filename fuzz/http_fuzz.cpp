@@ -1,5 +1,5 @@
-// http_fuzz.cpp - any bytes, cut anywhere, through the request decoder: no crash, and neither the cuts nor what the decoder has seen before
-// change anything.
+// http_fuzz.cpp - any bytes, cut anywhere, through the request decoder: no crash, and neither the cuts nor
+// what the decoder has seen before change anything.
 //
 // The first byte chooses the cuts, the rest is what a client sends. The decoder is all that reads a client's bytes: heads, bodies of a
 // known length and chunked ones.

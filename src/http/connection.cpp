@@ -89,23 +89,12 @@ http_connection::ending http_connection::run() {
         x->request.parts().peer.lend(&lent_);
         const auto next = serve_burst(*x);
         write_log();
-        if (next == next_step::go_on) {
-            keep_known(*x);
-            continue;
-        }
         if (next == next_step::upgrade) return ending::upgraded;
         if (next == next_step::close && !peer_is_done(*x)) linger();
-        return ending::over;
+        if (next != next_step::go_on) return ending::over;
+        x->take_known_out(known_);
     }
     return gives_fiber_up_ ? ending::idle : ending::over;
-}
-
-/// Before the exchange goes to another connection. Without memory, or of a large head, nothing is kept.
-void http_connection::keep_known(exchange& x) noexcept {
-    if (!known_) known_.reset(new (std::nothrow) known_head);
-    if (!known_) return;
-    x.decoder.exchange_known(*known_, x.request);
-    if (known_->held_bytes() > known_head::most_bytes) known_.reset();
 }
 
 /// Waits while the connection is idle; it holds no exchange then. \returns an exchange with the

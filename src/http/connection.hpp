@@ -76,7 +76,6 @@ private:
     void give_stream_up(const exchange& x, const streamed_answer& s, std::exception_ptr why);
     next_step flush(exchange& x);
     void write_log() noexcept;
-    void keep_known(exchange& x) noexcept;
     next_step send_out(exchange& x, std::string_view body);
     void cut_short(const exchange& x, sent how, std::size_t total) noexcept;
     next_step receive(exchange& x);

@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace weft::detail {
@@ -23,6 +24,13 @@ void give_back_free_pages() noexcept {
 }
 
 }  // namespace
+
+void exchange::take_known_out(std::unique_ptr<known_head>& into) noexcept {
+    if (!into) into.reset(new (std::nothrow) known_head);
+    if (!into) return;
+    decoder.exchange_known(*into, request);
+    if (into->held_bytes() > known_head::most_bytes) into.reset();
+}
 
 std::size_t exchange::held_bytes() const noexcept {
     const auto& parts = request.parts();

@@ -45,6 +45,10 @@ struct exchange {
     // chosen: both buffers as a pipelining client fills them
     static constexpr std::size_t kept_bytes = 48 * 1024;
 
+    /// Between two requests, before it goes to another connection (EXCHANGE-1). Without memory, and of
+    /// a large head, nothing is kept.
+    void take_known_out(std::unique_ptr<known_head>& into) noexcept;
+
     /// Bytes of the heap that its parts hold. Of the parameters that a server fills in, only those
     /// of the path count, at most sixteen.
     std::size_t held_bytes() const noexcept;

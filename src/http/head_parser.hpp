@@ -41,8 +41,8 @@ struct decode_limits {
 /// body and the parameters.
 refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts, const decode_limits& limits);
 
-/// Parses a request line, as parse_head() does, before fields that are known. \returns false if parse_head() has
-/// to see the whole head: the line is refused, or its target names a host.
+/// Parses a request line, as parse_head() does, before fields that are known. \returns false if
+/// parse_head() has to see the whole head: the line is refused, or its target names a host.
 bool parse_request_line(std::string_view line, http::request_parts& into, const decode_limits& limits);
 
 /// Fills in what a request line says that has been accepted before, and whose target names no host.

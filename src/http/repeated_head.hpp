@@ -1,13 +1,15 @@
-// repeated_head.hpp - recognises a head whose fields are, byte for byte, those of the last one of its connection.
+// repeated_head.hpp - recognises a head whose fields are, byte for byte, those of the last one of its
+// connection.
 //
 // A client that keeps its connection mostly sends the same fields again, and to parse them would find what is
-// known. A browser's nine fields take 8,000 instructions to parse and 50 to compare (docs/design/http.md).
+// known. A browser's nine fields take some 8,000 instructions to parse, and to compare fewer than 100
+// (docs/design/http.md).
 //
 // Invariants
-//   REPEATED_HEAD-1  What parse_head() makes of fields depends on their bytes, on the version before them, and
-//                    on limits that never change. Where bytes and version are the same, the headers and the
-//                    facts of the last head hold. A head that was refused, or whose headers are not what was
-//                    received, is not remembered.
+//   REPEATED_HEAD-1  What parse_head() makes of fields depends on their bytes, on the version before
+//                    them, and on limits that never change. Where bytes and version are the same, the
+//                    headers and the facts of the last head hold. A head that was refused, or whose
+//                    headers are not what was received, is not remembered.
 //   REPEATED_HEAD-2  A first line that is another one is checked and parsed as that of every head.
 //   REPEATED_HEAD-3  A connection is compared with itself only. What another one has sent may be secret, and
 //                    the time of an answer would tell whether it is the same.
@@ -36,7 +38,8 @@ public:
     void remember(std::string_view head, std::size_t line, const http::headers& headers) noexcept;
     /// `last`: the headers of the last head.
     match find(std::string_view bytes, const http::headers& last) const noexcept;
-    /// A head was found with such a first line: it is the last one now, and `headers` store it. Also after forget().
+    /// A head was found with such a first line: it is the last one now, and `headers` store it. Also
+    /// after forget().
     void take(std::string_view head, std::size_t line, http::headers& headers);
 
 private:

@@ -59,8 +59,8 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
     return decoded::head;
 }
 
-/// Takes a head whose fields are those of the last one: headers and facts stay. The rest of `parts` may be of a head of
-/// another connection. \returns its size; 0 if it is none.
+/// Takes a head whose fields are those of the last one: headers and facts stay. The rest of `parts` may
+/// be of a head of another connection. \returns its size; 0 if it is none.
 std::size_t request_decoder::take_repeated(std::string_view bytes, http::request_parts& parts) {
     const auto found = last_.find(bytes, parts.headers);
     if (found.size == 0) return 0;

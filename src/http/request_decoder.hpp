@@ -68,7 +68,8 @@ public:
 
     /// Is another connection's from now on.
     void restart() noexcept;
-    /// Exchanges what it knows of the last head, with the headers of `r`, for what `k` has: between two requests.
+    /// Exchanges what it knows of the last head, with the headers of `r`, for what `k` has: between two
+    /// requests.
     void exchange_known(known_head& k, http::request& r) noexcept;
 
 private:

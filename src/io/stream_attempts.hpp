@@ -83,8 +83,8 @@ public:
     /// Has others that wait try again.
     void tell_others() noexcept;
 
-    /// After an operation that did not have to wait, in which `bytes` were decoded or encoded: lets others run
-    /// now and then.
+    /// After an operation that did not have to wait, in which `bytes` were decoded or encoded: lets others
+    /// run now and then.
     void share_thread(std::size_t bytes) noexcept;
 
 private:

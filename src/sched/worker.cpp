@@ -188,8 +188,9 @@ void worker::has_polled_driver(time_point now) noexcept {
     driver_polled_ticks_ = ticks_.load(relaxed);
 }
 
-// A worker that wakes in the driver looks for work, and one that finds none polls before it sleeps in the driver:
-// each time it has just polled, and has run nothing since. In a simulation no time passes meanwhile.
+// A worker that wakes in the driver looks for work, and one that finds none polls before it sleeps in
+// the driver: each time it has just polled, and has run nothing since. In a simulation no time passes
+// meanwhile.
 bool worker::has_just_polled_driver(time_point now) const noexcept {
     constexpr auto just = std::chrono::microseconds(5);  // chosen: longer than from one of these polls to the next
     return driver_polled_ticks_ == ticks_.load(relaxed) && now - driver_polled_at_ < just && !owner_.simulated();

@@ -107,9 +107,9 @@ void tls_connection::wait_for_bytes(const left_over& left, std::error_code& erro
     }
 }
 
-/// With a buffer that take() gives before each attempt, and that give_back() gets after one without bytes. A late
-/// read does not wait while there is something to send: such a wait is not for events of the source alone, so
-/// nobody could call it.
+/// With a buffer that take() gives before each attempt, and that give_back() gets after one without
+/// bytes. A late read does not wait while there is something to send: such a wait is not for events of
+/// the source alone, so nobody could call it.
 template <class Take, class GiveBack>
 std::size_t tls_connection::read(std::error_code& error, reading how, Take&& take, GiveBack&& give_back) {
     if (refuses(error)) return 0;

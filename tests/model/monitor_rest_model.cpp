@@ -1,9 +1,8 @@
-// monitor_rest_model.cpp - when the monitor rests (sched/monitor/monitor_sleep.cpp, PUT_OFF-4): whoever lets it rest, the monitor or the
-// worker that sleeps last, a worker that runs a fiber afterwards has a look before it.
+// monitor_rest_model.cpp - when the monitor rests (sched/monitor/monitor_sleep.cpp, PUT_OFF-4): whether the
+// monitor rests by itself or the worker that sleeps last lets it, a worker that then runs a fiber is looked at.
 //
-// The steps are those of monitor::sleep_until(), rest(), look_soon() and somebody_runs(). A monitor that is not calm looks although all
-// sleep, as beside hogs. The timer is a word that is exchanged, since the
-// kernel locks it.
+// The steps are those of monitor::sleep_until(), rest(), look_soon() and somebody_runs(). A monitor that is not
+// calm looks although all sleep, as beside hogs. The timer is a word that is exchanged, since the kernel locks it.
 #include "model/litmus.hpp"
 
 namespace litmus {

@@ -1,4 +1,4 @@
-// late_read_test.cpp - reads over TLS that take their buffer late, and that a sweep ends: no call missed, nothing lost.
+// late_read_test.cpp - reads over TLS that take their buffer late, and that a sweep ends: none is missed.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -100,8 +100,8 @@ public:
     void add_stored(detail::checked_field f, std::string_view stored);
     /// For fields that are added next. There are no other fields.
     void store(std::string_view text) { text_.assign(text); }
-    /// Stores `text` in place of what store() has stored. All fields lie in that, and are the same in `text`, each
-    /// `further` bytes behind where it was.
+    /// Stores `text` in place of what store() has stored. All fields lie in that, and are the same in
+    /// `text`, each `further` bytes behind where it was.
     void store_again(std::string_view text, std::ptrdiff_t further);
     explicit headers(detail::constant_type type) noexcept : type_(type.value) {}
 

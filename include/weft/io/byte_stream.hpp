@@ -211,7 +211,8 @@ public:
     friend byte_readiness watch_readable(const byte_stream& s) noexcept { return byte_readiness(s); }
     /// For io::copy().
     friend detail::io_source* source_of(const byte_stream& s) noexcept { return s.operations_->source(s.room_); }
-    /// For servers, which end waits: the descriptor whose events its reads wait for, also below a layer such as TLS.
+    /// For servers, which end waits: the descriptor whose events its reads wait for, also below a layer such
+    /// as TLS.
     friend detail::io_source* source_below(const byte_stream& s) noexcept { return s.operations_->below(s.room_); }
     /// For servers: what a layer does in place of detail::receive_late().
     friend std::size_t read_layer_late(byte_stream& s, detail::late_buffer& into, std::error_code& error) {

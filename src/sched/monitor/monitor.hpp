@@ -65,8 +65,8 @@ public:
             put_look_off(now);
     }
 
-    /// Called when a worker is about to sleep, and has announced it. It last polled at `now`, and foresees to sleep
-    /// for so long.
+    /// Called when a worker is about to sleep, and has announced it. It last polled at `now`, and
+    /// foresees to sleep for so long.
     void somebody_sleeps(time_point now, duration foreseen) noexcept {
         if (look_.is_due(now + foreseen)) let_sleep(now, foreseen);
     }

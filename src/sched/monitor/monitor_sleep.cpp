@@ -70,19 +70,20 @@ bool monitor::somebody_keeps_work() const noexcept {
     return any && (owner_.the_lead().is_free() || some_timer_is_overslept());
 }
 
-// The look would come while the worker sleeps. A short sleep puts it off as a poll does; before a long one the
-// monitor may rest (PUT_OFF-2, PUT_OFF-4).
+// The look would come while the worker sleeps. A short sleep puts it off as a poll does; before a long
+// one the monitor may rest (PUT_OFF-2, PUT_OFF-4).
 void monitor::let_sleep(time_point now, duration foreseen) noexcept {
     if (foreseen < put_off::pace) return put_look_off(now);
     const auto until = time_point(duration(round_at_.load(relaxed))) + put_off::longest;
     if (now + foreseen < until && may_rest()) rest(until);
 }
 
-// An overdue timer of a sleeper needs no look: all sleep, so the one that leads minds it, as while the monitor sleeps
-// because it has found all asleep.
+// An overdue timer of a sleeper needs no look: all sleep, so the one that leads minds it, as while the
+// monitor sleeps because it has found all asleep.
 bool monitor::may_rest() const noexcept { return calm_.load(relaxed) && !ran_alone_.load(relaxed) && all_sleep(); }
 
-// PUT_OFF-4. The caller is a worker that sleeps, and the monitor sleeps meanwhile. The steps are those of sleep_until().
+// PUT_OFF-4. The caller is a worker that sleeps, and the monitor sleeps meanwhile. The steps are those
+// of sleep_until().
 void monitor::rest(time_point until) noexcept {
     look_.forbid();
     alarm_.set(until);

@@ -49,10 +49,13 @@ public:
         return true;
     }
 
-    /// Is another connection from now on, which has the decoder that this one had.
+    /// Begins anew with a decoder that knows the last head.
     void restart() {
         in_.clear();
+        weft::detail::known_head known;
+        decoder_.exchange_known(known, request_);
         decoder_.restart();
+        decoder_.exchange_known(known, request_);
         seen_ = {};
     }
 
