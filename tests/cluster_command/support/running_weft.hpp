@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/lasting_children.hpp"
 #include "tools/support/scratch.hpp"
 
 namespace weft::test {
@@ -24,18 +24,11 @@ class running_weft {
 public:
     explicit running_weft(std::vector<std::string> words) {
         words.insert(words.begin(), WEFT_COMMAND);
-        std::vector<char*> argv;
-        for (auto& w : words) argv.push_back(w.data());
-        argv.push_back(nullptr);
         const int out = ::open((folder_ / "out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
-        child_ = ::fork();
-        if (child_ == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        child_ = start_child(std::move(words), SIGTERM, [&] {
             ::dup2(out, 1);
             ::dup2(out, 2);
-            ::execv(argv[0], argv.data());
-            ::_exit(127);
-        }
+        });
         ::close(out);
     }
     ~running_weft() {

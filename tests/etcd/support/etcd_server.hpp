@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,15 +87,7 @@ public:
                                        "50",
                                        "--election-timeout",
                                        "500"};
-        std::vector<char*> argv;
-        for (auto& w : words) argv.push_back(w.data());
-        argv.push_back(nullptr);
-        child_ = ::fork();
-        if (child_ == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
-            ::execvp(argv[0], argv.data());
-            ::_exit(127);
-        }
+        child_ = start_child(std::move(words));
     }
     void wait_until_it_serves() {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);

@@ -36,16 +36,7 @@ public:
     std::string url() const { return "nats://" + address(); }
 
     nats_server& start() {
-        std::vector<std::string> words{program_, "-c", folder_ + "/config", "-l", folder_ + "/log"};
-        std::vector<char*> argv;
-        for (auto& w : words) argv.push_back(w.data());
-        argv.push_back(nullptr);
-        child_ = ::fork();
-        if (child_ == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
-            ::execv(argv[0], argv.data());
-            ::_exit(127);
-        }
+        child_ = start_child({program_, "-c", folder_ + "/config", "-l", folder_ + "/log"});
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (!listens(port_)) {
             if (::waitpid(child_, nullptr, WNOHANG) == child_) {

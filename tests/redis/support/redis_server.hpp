@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/lasting_children.hpp"
 
 namespace weft::test {
 
@@ -69,18 +70,10 @@ public:
 
     /// Starts it again, on the same port, empty.
     void start() {
-        std::vector<std::string> words{"redis-server", "--port", std::to_string(port_), "--bind", "127.0.0.1", "--save", "",
-                                       "--appendonly", "no", "--loglevel", "warning", "--logfile", "/dev/null"};
+        std::vector<std::string> words{"redis-server", "--port", std::to_string(port_), "--bind",  "127.0.0.1", "--save",   "",
+                                       "--appendonly", "no",     "--loglevel",          "warning", "--logfile", "/dev/null"};
         words.insert(words.end(), options_.begin(), options_.end());
-        std::vector<char*> argv;
-        for (auto& w : words) argv.push_back(w.data());
-        argv.push_back(nullptr);
-        child_ = ::fork();
-        if (child_ == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
-            ::execvp(argv[0], argv.data());
-            ::_exit(127);
-        }
+        child_ = start_child(std::move(words));
         wait_until_it_listens();
     }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/lasting_children.hpp"
+
 namespace weft::test {
 
 class service_process {
@@ -24,17 +25,10 @@ public:
         int out[2], err[2];
         if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
         words.insert(words.begin(), std::move(program));
-        std::vector<char*> argv;
-        for (auto& w : words) argv.push_back(w.data());
-        argv.push_back(nullptr);
-        child_ = ::fork();
-        if (child_ == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        child_ = start_child(std::move(words), SIGKILL, [&] {
             ::dup2(out[1], 1);
             ::dup2(err[1], 2);
-            ::execv(argv[0], argv.data());
-            ::_exit(127);
-        }
+        });
         ::close(out[1]);
         ::close(err[1]);
         out_ = out[0];
