@@ -19,7 +19,7 @@ namespace weft::test {
 
 /// The system ends a child (PR_SET_PDEATHSIG) with the *thread* that has forked it. A test that starts a server
 /// in a fiber may have lost its worker meanwhile, and then the thread is a spare and ends a second later. So
-/// all children are forked on one thread, which is never ended.
+/// all children are forked on one thread, which is never ended. (Tests that count threads count it, too.)
 class starter_of_children {
 public:
     static starter_of_children& of_this_process() {

@@ -15,8 +15,6 @@
 #include <optional>
 #include <thread>
 
-#include "support/lasting_children.hpp"
-
 namespace weft::test {
 namespace {
 
@@ -40,14 +38,15 @@ std::string end_of(const std::string& log) {
     return text.size() > 2000 ? text.substr(text.size() - 2000) : text;
 }
 
-/// What is the child's, between fork and exec. The signal that it gets when its parent ends is set again at the
-/// end: a change of the user unsets it.
-[[noreturn]] void become(char** words, const char* log, const std::optional<account>& user, int last_signal) {
+/// What is the child's, between fork and exec. The signal that it gets when its parent ends is set last: a
+/// change of the user unsets it.
+[[noreturn]] void become(char** words, const char* log, const std::optional<account>& user, int last_signal, pid_t parent) {
     const int in = ::open("/dev/null", O_RDONLY), out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (in < 0 || out < 0 || ::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(out, 2) < 0) ::_exit(126);
     ::close_range(3, ~0u, 0);  // libraries open connections that programs inherit
     if (user && (::setgroups(0, nullptr) != 0 || ::setgid(user->group) != 0 || ::setuid(user->user) != 0)) ::_exit(126);
     ::prctl(PR_SET_PDEATHSIG, last_signal);
+    if (::getppid() != parent) ::_exit(126);
     ::execvp(words[0], words);
     ::_exit(127);
 }
@@ -58,7 +57,10 @@ pid_t start_program(const std::vector<std::string>& words, const std::string& lo
     for (auto& word : copies) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     const auto user = account_for(as);
-    return fork_child(last_signal, [&] { become(pointers.data(), log.c_str(), user, last_signal); });
+    const pid_t parent = ::getpid(), child = ::fork();
+    if (child == 0) become(pointers.data(), log.c_str(), user, last_signal, parent);
+    if (child < 0) throw std::runtime_error("no process for " + words[0]);
+    return child;
 }
 
 std::string failure_of(const std::vector<std::string>& words, int status, const std::string& log) {
