@@ -40,6 +40,7 @@
 #include "clients/support/server_process.hpp"
 #include "soak/support/flatness.hpp"
 #include "support/eventually.hpp"
+#include "support/lasting_children.hpp"
 #include "support/no_leaks.hpp"
 #include "support/random.hpp"
 #include "support/thread_looks.hpp"
@@ -161,6 +162,7 @@ protected:
     }
 
     const std::set<std::string> descriptors_ = open_descriptors();
+    const starter_of_children& starter_ = starter_of_children::of_this_process();  // its thread is counted below
     const unsigned threads_ = threads_alive_at_first();
     const watchdog watchdog_{std::chrono::seconds(from_environment("WEFT_CLIENTS_PATIENCE", 110))};
     const seed seed_;
