@@ -14,8 +14,8 @@ constexpr unsigned window = 256;
 
 }  // namespace
 
-std::size_t body_pool::reserve(std::string& body, std::size_t left) noexcept {
-    const auto needed = body.size() + std::min(left, ahead);
+std::size_t body_pool::reserve(std::string& body, std::size_t have, std::size_t left) noexcept {
+    const auto needed = have + std::min(left, ahead);
     if (body.capacity() >= needed || needed < least_kept_bytes) return 0;
     std::string larger;
     {
@@ -41,7 +41,10 @@ std::size_t body_pool::reserve(std::string& body, std::size_t left) noexcept {
         free({}, reserved);
         return 0;
     }
-    larger.assign(body);
+    // The bytes of the earlier body stay: a string that grows writes zeros first, and the next body
+    // is received in place (request_decoder::body_room).
+    larger.replace(0, have, body, 0, have);
+    larger.resize(std::min(larger.size(), have + left));
     body.swap(larger);
     return reserved;
 }
@@ -54,7 +57,6 @@ std::size_t body_pool::free(std::string&& body, std::size_t reserved) noexcept {
         const lock_guard guard(lock_);
         held_ -= reserved;
         if (bytes >= least_kept_bytes && bytes <= 2 * ahead && count_ < most_kept && held_ + bytes <= budget) {
-            body.clear();
             held_ += bytes;
             kept_[count_++] = std::move(body);
         } else if (bytes >= least_kept_bytes) {

@@ -31,11 +31,12 @@ public:
     static constexpr std::size_t budget = std::size_t{16} << 20;
     static constexpr std::size_t ahead = std::size_t{1} << 20;
 
-    /// Makes room for `left` further bytes in `body`, as far as BODY_POOL-1 and BODY_POOL-2 allow.
+    /// Makes room for `left` bytes behind the first `have` of `body`, as far as BODY_POOL-1 and
+    /// BODY_POOL-2 allow. Then it may be longer by up to `left` bytes of an earlier body.
     ///
     /// \returns  how many bytes of the budget the body has now; they go back by free(). 0: there
     ///           is no memory or no budget, or the body is not worth it.
-    std::size_t reserve(std::string& body, std::size_t left) noexcept;
+    std::size_t reserve(std::string& body, std::size_t have, std::size_t left) noexcept;
 
     /// Takes the memory of a body whose request is over, and the bytes of the budget that it had.
     /// \returns  how many bytes went back to the heap.

@@ -1,4 +1,4 @@
-// connection.cpp - how a connection waits, receives, answers and sends, and every way it can end.
+// connection.cpp - how a connection waits, answers and sends, and every way it can end.
 #include "http/connection.hpp"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <weft/deadline.hpp>
 
 #include "http/ascii.hpp"
-#include "http/body_intake.hpp"
 
 namespace weft::detail {
 namespace {
@@ -18,8 +17,6 @@ namespace {
 constexpr auto linger_time = std::chrono::seconds(1);
 // chosen: for a connection that was idle and has a fiber again; it can read at once
 constexpr auto first_read = std::chrono::milliseconds(10);
-// chosen: what the input buffer takes at once by default
-constexpr std::size_t large_part = 16 * 1024;
 
 bool asks_to_close(const http::response& r) noexcept {
     const auto value = r.headers.find("Connection");
@@ -315,67 +312,6 @@ void http_connection::cut_short(const exchange& x, sent how, std::size_t total) 
                                     .why = how == sent::stopped       ? "the server was stopped"
                                            : how == sent::interrupted ? "the time of the handler of a later request is over"
                                                                       : "the client takes less than min_rate"});
-}
-
-http_connection::next_step http_connection::receive(exchange& x) {
-    const auto phase = x.decoder.phase();
-    std::error_code error;
-    time_phase(phase);
-    const std::size_t n = receive_some(x, error);
-    if (!error && n > 0) return next_step::go_on;
-    next_step next = next_step::vanish;
-    // Between requests the client may leave at any time.
-    if (phase == decode_phase::idle) return next;
-    if (error == std::errc::timed_out)
-        next = refuse(x, 408, "the request took too long to arrive");
-    else if (!error && service_.hangs_up())  // the server has ended the stream, and not the client
-        next = refuse(x, 503, "the server is ending");
-    else if (!error)
-        next = refuse(x, 400, "the request ends early");
-    if (next == next_step::close && flush(x) != next_step::go_on) return next_step::vanish;
-    return next;
-}
-
-/// Within a body, a time window in which enough has arrived is followed by another one.
-std::size_t http_connection::receive_some(exchange& x, std::error_code& error) {
-    for (;;) {
-        std::size_t n = 0;
-        {
-            const deadline_frame limit(timed_phase_ == decode_phase::idle ? idle_until() : receive_pace_.until());
-            n = receive_now(x, error);
-        }
-        if (!error) {
-            received_ += n;
-            return n;
-        }
-        if (timed_phase_ != decode_phase::body || error != std::errc::timed_out) return 0;
-        if (!receive_pace_.window_is_over() || !receive_pace_.goes_on(received_)) return 0;
-    }
-}
-
-/// Receives into the buffer, and a large part of a body past it.
-std::size_t http_connection::receive_now(exchange& x, std::error_code& error) {
-    const auto left = static_cast<std::size_t>(x.decoder.body_left());
-    if (left < large_part) {
-        const auto n = stream_.read_some(std::as_writable_bytes(x.in.room()), error);
-        x.in.received(n);
-        return n;
-    }
-    service_.exchanges.reserve_body(x, left);
-    body_intake into(service_.intake, left);
-    const auto n = read_late(stream_, into, error);
-    x.decoder.put_body(into.bytes(n), x.request);
-    return n;
-}
-
-/// A head has one limit, from its first byte; a body has windows.
-void http_connection::time_phase(decode_phase phase) noexcept {
-    if (phase == timed_phase_ && phase != decode_phase::idle) return;
-    const auto& o = service_.options;
-    timed_phase_ = phase;
-    if (phase == decode_phase::idle) return;  // idle_until() is the limit
-    receive_pace_ = pace(phase == decode_phase::head ? o.header_timeout : o.body_timeout, o.min_rate);
-    receive_pace_.begin(received_);
 }
 
 /// Called once for each fiber of a connection, since asking for the address costs a system call.

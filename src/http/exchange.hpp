@@ -77,7 +77,11 @@ public:
     /// Makes room for `left` further bytes of the body that `x` receives, as far as there is memory
     /// for bodies that are only announced.
     void reserve_body(exchange& x, std::size_t left) noexcept {
-        if (x.reserved == 0) x.reserved = bodies_.reserve(x.request.parts().body, left);
+        if (x.reserved > 0) return;
+        auto& body = x.request.parts().body;
+        const auto have = x.decoder.has_of_body(x.request);
+        x.reserved = bodies_.reserve(body, have, left);
+        if (!x.decoder.fills_in_place()) body.resize(have);
     }
 
     /// Bytes of the body pool's budget that are in use.

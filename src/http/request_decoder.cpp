@@ -11,6 +11,13 @@
 namespace weft::detail {
 namespace {
 
+// chosen: so much has a cost that the rest of a receive does not show
+constexpr std::uint64_t least_room = 16 * 1024;
+// chosen: the zeros are still in the cache when the bytes come
+constexpr std::uint64_t zeros_at_once = 128 * 1024;
+// chosen: a receive of so much keeps the thread for 50 us
+constexpr std::uint64_t most_at_once = 64 * 1024;
+
 /// Empties what a head does not fill in. Its memory stays for the next request.
 void clear_rest(http::request_parts& parts) noexcept {
     parts.body.clear();
@@ -24,7 +31,7 @@ decoded request_decoder::next_or_head(input_buffer& in, http::request& into) {
     switch (phase_) {
         case decode_phase::idle:
         case decode_phase::head: return next_head(in, into);
-        case decode_phase::body: return next_body(in, into.parts().body, limits_);
+        case decode_phase::body: return collect_rest(in, into);
         case decode_phase::refused: break;
     }
     return decoded::refused;
@@ -77,9 +84,13 @@ std::size_t request_decoder::take_repeated(std::string_view bytes, http::request
 
 decoded request_decoder::collect_body(input_buffer& in, http::request& into) {
     if (!facts_.chunked && facts_.content_length > limits_.max_body_bytes) return refuse({413, "body too large"});
-    const auto result = next_body(in, into.parts().body, limits_);
+    const auto result = collect_rest(in, into);
     expectation_open_ = result == decoded::more && facts_.expects_continue;
     return result;
+}
+
+decoded request_decoder::collect_rest(input_buffer& in, http::request& into) {
+    return next_body(in, into.parts().body, has_of_body(into), limits_);
 }
 
 void request_decoder::begin_pieces() noexcept { expectation_open_ = facts_.expects_continue; }
@@ -87,10 +98,11 @@ void request_decoder::begin_pieces() noexcept { expectation_open_ = facts_.expec
 decoded request_decoder::next_piece(input_buffer& in, std::string& piece) {
     auto limits = limits_;
     limits.max_body_bytes = std::numeric_limits<std::size_t>::max();
-    return next_body(in, piece, limits);
+    return next_body(in, piece, piece.size(), limits);
 }
 
-decoded request_decoder::next_body(input_buffer& in, std::string& body, const decode_limits& limits) {
+/// Puts what the buffer has behind the first `have` bytes of `body`.
+decoded request_decoder::next_body(input_buffer& in, std::string& body, std::size_t have, const decode_limits& limits) {
     auto rest = in.unread();
     const auto size = rest.size();
     refusal why;
@@ -98,7 +110,7 @@ decoded request_decoder::next_body(input_buffer& in, std::string& body, const de
         why = chunks_.put(rest, body, limits);
     } else {
         const auto n = std::min<std::size_t>(size, left_);
-        body.append(rest.substr(0, n));
+        body.replace(have, n, rest.substr(0, n));
         rest.remove_prefix(n);
         left_ -= n;
     }
@@ -121,11 +133,28 @@ void request_decoder::put_body(std::string_view bytes, http::request& into) {
     auto& body = into.parts().body;
     require(bytes.size() <= body_left(), "http: bytes beyond the body");
     if (!facts_.chunked) {
-        body.append(bytes);
+        body.replace(has_of_body(into), bytes.size(), bytes);
         left_ -= bytes.size();
     } else if (auto why = chunks_.put(bytes, body, limits_)) {
         static_cast<void>(refuse(std::move(why)));
     }
+}
+
+std::span<std::byte> request_decoder::body_room(http::request& into) const noexcept {
+    if (facts_.chunked) return {};
+    auto& body = into.parts().body;
+    const auto came = has_of_body(into);
+    const auto most = std::min<std::uint64_t>({left_, body.capacity() - came, most_at_once});
+    if (most < std::min<std::uint64_t>(left_, least_room)) return {};
+    // Within the capacity; a string writes zeros into what it grows by.
+    const auto written = body.size() - came;
+    if (written < most && written < zeros_at_once) body.resize(came + std::min<std::uint64_t>(most, zeros_at_once));
+    return std::as_writable_bytes(std::span(body).subspan(came, std::min<std::uint64_t>(most, body.size() - came)));
+}
+
+void request_decoder::body_filled(std::size_t bytes) noexcept {
+    require(bytes <= body_left(), "http: bytes beyond the body");
+    left_ -= bytes;
 }
 
 decoded request_decoder::skip(std::uint64_t bytes) noexcept {

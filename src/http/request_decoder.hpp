@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "http/chunk_decoder.hpp"
 #include "http/head_parser.hpp"
@@ -54,6 +55,19 @@ public:
     /// Takes at most so many bytes, which have not passed through the buffer. Then call next().
     void put_body(std::string_view bytes, http::request& into);
 
+    /// How many bytes of its body `from` has.
+    std::size_t has_of_body(const http::request& from) const noexcept {
+        return facts_.chunked ? from.body().size() : static_cast<std::size_t>(facts_.content_length - left_);
+    }
+    /// Whether the body of a request may be longer than what has come of it, until it is whole: it is
+    /// received in place then.
+    bool fills_in_place() const noexcept { return !facts_.chunked; }
+    /// Memory that the body of `into` has for the bytes that come next, as far as it is reserved; at most
+    /// body_left() bytes. Empty if it is not worth a receive, and for a chunked body.
+    std::span<std::byte> body_room(http::request& into) const noexcept;
+    /// So many bytes were received into body_room(). Then call next().
+    void body_filled(std::size_t bytes) noexcept;
+
     decode_phase phase() const noexcept { return phase_; }
     const refusal& why() const noexcept { return why_; }
 
@@ -75,7 +89,8 @@ public:
 private:
     decoded next_head(input_buffer& in, http::request& into);
     std::size_t take_repeated(std::string_view bytes, http::request_parts& parts);
-    decoded next_body(input_buffer& in, std::string& body, const decode_limits& limits);
+    decoded collect_rest(input_buffer& in, http::request& into);
+    decoded next_body(input_buffer& in, std::string& body, std::size_t have, const decode_limits& limits);
     decoded finish() noexcept;
     decoded refuse(refusal why) noexcept;
     refusal examine_incomplete(std::string_view head, head_scan::result scanned);
