@@ -1,5 +1,4 @@
-// repeated_head.hpp - recognises a head whose fields are, byte for byte, those of the last one of its
-// connection.
+// repeated_head.hpp - recognises a head whose fields are, byte for byte, those of the last one.
 //
 // A client that keeps its connection mostly sends the same fields again, and to parse them would find what is
 // known. A browser's nine fields take some 8,000 instructions to parse, and to compare fewer than 100
