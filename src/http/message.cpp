@@ -122,12 +122,21 @@ std::string_view request::header(std::string_view name) const noexcept {
 response text(int status, std::string body) { return make(status, "text/plain; charset=utf-8", std::move(body)); }
 response text(int status, std::string_view body) { return text(status, std::string(body)); }
 response text(int status, const char* body) { return text(status, std::string(body)); }
+
 response stream(int status, std::string_view type, body_function writes, std::optional<std::uint64_t> length) {
     if (!writes) throw std::invalid_argument("weft: http: stream() without a function");
     response made{.status = status, .stream = std::move(writes), .stream_length = length};
     made.headers.add("Content-Type", type);
     return made;
 }
+
+response shared_body(int status, std::string_view type, std::shared_ptr<const std::string> body) {
+    if (!body) throw std::invalid_argument("weft: http: shared_body() without a body");
+    const auto length = body->size();
+    return stream(
+        status, type, [body = std::move(body)](body_writer& out) { out.write(*body); }, length);
+}
+
 response json(int status, std::string serialized) { return make(status, "application/json", std::move(serialized)); }
 
 }  // namespace weft::http

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <iostream>
+#include <memory>
 #include <string>
 
 using namespace std::chrono_literals;
@@ -32,6 +33,12 @@ http::response table(const http::request& q) {
     });
 }
 
+/// One page for all: it stays in memory, and no answer copies it.
+http::response page(const http::request&) {
+    static const auto text = std::make_shared<const std::string>("<h1>read by many</h1>");
+    return http::shared_body(200, "text/html", text);
+}
+
 /// Three events, and the end. A browser connects again then, with the last id it has seen.
 http::response ticks(const http::request& q) {
     return http::events(q, [](http::event_writer& to) {
@@ -44,7 +51,7 @@ http::response ticks(const http::request& q) {
 int main() {
     weft::run([] {
         http::server app;
-        app.post("/lines", count_lines).put("/store", store).get("/table", table).get("/ticks", ticks);
+        app.post("/lines", count_lines).put("/store", store).get("/table", table).get("/page", page).get("/ticks", ticks);
         app.listen({.host = "127.0.0.1", .port = 0});
         auto serving = spawn([&] { app.serve(); });
 
@@ -59,6 +66,7 @@ int main() {
         ask("POST /lines HTTP/1.0\r\nContent-Length: 9\r\n\r\na\nbc\ndef\n");
         ask("PUT /store HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\nExpect: 100-continue\r\n\r\n");
         ask("GET /table?rows=3 HTTP/1.0\r\n\r\n");
+        ask("GET /page HTTP/1.0\r\n\r\n");
         ask("GET /ticks HTTP/1.0\r\nLast-Event-ID: 7\r\n\r\n");
 
         app.stop(1s);

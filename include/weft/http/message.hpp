@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -219,6 +220,12 @@ struct response {
 /// the whole, and on_error is called.
 WEFT_EXPORT [[nodiscard]] response stream(int status, std::string_view type, body_function writes,
                                           std::optional<std::uint64_t> length = {});
+
+/// A response whose body is one that many answers have, such as a page or a picture that stays in memory. Nothing
+/// of it is copied: pass the same pointer each time. It must not change while an answer has it.
+///
+/// \throws  std::invalid_argument if there is no body; what headers::set() throws for the type.
+WEFT_EXPORT [[nodiscard]] response shared_body(int status, std::string_view type, std::shared_ptr<const std::string> body);
 
 /// A response of type text/plain in UTF-8.
 WEFT_EXPORT [[nodiscard]] response text(int status, std::string body);
