@@ -108,29 +108,41 @@ private:
     statement select_, upsert_, delete_;
 };
 
+void sqlite_store::idle_connections::put(std::unique_ptr<connection> c) {
+    {
+        const std::lock_guard guard(lock_);
+        stack_.push_back(std::move(c));  // in a lease's destructor it cannot throw: there was room for it before
+    }
+    count_.release();
+}
+
+std::unique_ptr<sqlite_store::connection> sqlite_store::idle_connections::take() {
+    count_.acquire();
+    const std::lock_guard guard(lock_);
+    auto last = std::move(stack_.back());
+    stack_.pop_back();
+    return last;
+}
+
 /// A connection for the time of one operation.
 class sqlite_store::lease {
 public:
-    explicit lease(connections& from) : from_(from), mine_(std::move(from.receive().value())) {}
-    ~lease() { from_.try_send(mine_); }  // there is room: it came from here
+    explicit lease(idle_connections& from) : from_(from), mine_(from.take()) {}
+    ~lease() { from_.put(std::move(mine_)); }
     lease(const lease&) = delete;
     lease& operator=(const lease&) = delete;
 
     connection& operator*() const noexcept { return *mine_; }
 
 private:
-    connections& from_;
+    idle_connections& from_;
     std::unique_ptr<connection> mine_;
 };
 
-sqlite_store::sqlite_store(const std::string& path) : readers_(reader_count), writer_(1) {
+sqlite_store::sqlite_store(const std::string& path) {
     weft::blocking([&] {
-        auto first = std::make_unique<connection>(path);
-        writer_.try_send(first);
-        for (std::size_t i = 0; i < reader_count; ++i) {
-            auto reader = std::make_unique<connection>(path);
-            readers_.try_send(reader);
-        }
+        writer_.put(std::make_unique<connection>(path));
+        for (std::size_t i = 0; i < reader_count; ++i) readers_.put(std::make_unique<connection>(path));
     });
 }
 

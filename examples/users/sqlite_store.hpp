@@ -5,8 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
-#include <weft/channel.hpp>
+#include <weft/mutex.hpp>
+#include <weft/semaphore.hpp>
 
 #include "store.hpp"
 
@@ -25,10 +27,23 @@ public:
 private:
     class connection;
     class lease;
-    using connections = weft::channel<std::unique_ptr<connection>>;
 
-    connections readers_;
-    connections writer_;
+    /// Connections that nobody uses. The one that was used last is taken first, since its pages are in the CPU's caches.
+    class idle_connections {
+    public:
+        void put(std::unique_ptr<connection>);
+
+        /// \parks  while there is none.
+        std::unique_ptr<connection> take();
+
+    private:
+        weft::counting_semaphore<> count_{0};
+        weft::mutex lock_;
+        std::vector<std::unique_ptr<connection>> stack_;
+    };
+
+    idle_connections readers_;
+    idle_connections writer_;
 };
 
 }  // namespace users
