@@ -136,6 +136,9 @@ public:
         return all;
     }
 
+    /// Whether one operation has succeeded since one had to wait, or since the last share. A rough count.
+    bool has_one_since_wait() const noexcept { return unwaited_.load(relaxed) == 1; }
+
     // For an engine.
 
     /// \returns  how many waiters were woken.
