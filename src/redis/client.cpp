@@ -53,6 +53,12 @@ struct client::impl {
     std::vector<value> call(std::string bytes, std::size_t replies) {
         return any_connection().call(std::make_unique<detail::redis::slot>(std::move(bytes), replies));
     }
+    /// Without check(), which looks the command up: for those that this file names.
+    value ask(std::span<const argument> words) {
+        std::string bytes;
+        detail::redis::append_command(bytes, words);
+        return detail::redis::successful(std::move(call(std::move(bytes), 1).front()));
+    }
     std::vector<value> call(detail::redis::transaction all) {
         auto made = std::make_unique<detail::redis::slot>(all.bytes(), all.replies());
         made->is_transaction = true;
@@ -85,26 +91,24 @@ session client::lend() { return session(std::make_unique<session::impl>(impl_->o
 
 value client::run(std::span<const argument> words) {
     impl_->check(words);
-    std::string bytes;
-    detail::redis::append_command(bytes, words);
-    return detail::redis::successful(std::move(impl_->call(std::move(bytes), 1).front()));
+    return impl_->ask(words);
 }
 
 value client::command(std::span<const std::string> words) { return run(std::vector<argument>(words.begin(), words.end())); }
 
 std::optional<std::string> client::get(std::string_view key) {
-    auto reply = run(std::array<argument, 2>{"GET", key});
+    auto reply = impl_->ask(std::array<argument, 2>{"GET", key});
     if (reply.is_nil()) return std::nullopt;
     if (auto* text = std::get_if<std::string>(&reply.content())) return std::move(*text);
     // This throws: GET has no other kind of reply.
     return reply.text();
 }
 
-void client::set(std::string_view key, std::string_view text) { run(std::array<argument, 3>{"SET", key, text}); }
+void client::set(std::string_view key, std::string_view text) { impl_->ask(std::array<argument, 3>{"SET", key, text}); }
 
 void client::set(std::string_view key, std::string_view text, std::chrono::milliseconds lifetime) {
     if (lifetime.count() < 1) throw std::invalid_argument("redis: a key must live for at least one millisecond");
-    run(std::array<argument, 5>{"SET", key, text, "PX", lifetime.count()});
+    impl_->ask(std::array<argument, 5>{"SET", key, text, "PX", lifetime.count()});
 }
 
 std::vector<value> client::pipeline(std::initializer_list<std::initializer_list<argument>> commands) {
