@@ -8,7 +8,7 @@ STRESS_JOBS ?= 8
 # The sanitizers of g++ 12 and clang 16 stop where the kernel randomises addresses more than they expect (Ubuntu 24.04).
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-FUZZ = $(or $(TARGET),http answer redis nats message endpoint options program)
+FUZZ = $(or $(TARGET),http answer redis nats ws message endpoint options program)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test test-ci bare-test asan tsan check-alone release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-udp bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean

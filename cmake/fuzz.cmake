@@ -1,11 +1,11 @@
 # The fuzzers (fuzz/README.md), by clang: one program for each target of fuzz/targets.hpp. The library is compiled once, and instrumented.
 set(fuzz_flags -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all)
-add_library(weft_fuzzed STATIC ${weft_sources} ${http_sources} ${redis_sources} ${nats_sources} ${cluster_sources})
+add_library(weft_fuzzed STATIC ${weft_sources} ${http_sources} ${redis_sources} ${nats_sources} ${ws_sources} ${cluster_sources})
 target_include_directories(weft_fuzzed PUBLIC include src tests fuzz)
 target_compile_features(weft_fuzzed PUBLIC cxx_std_20)
 target_compile_options(weft_fuzzed PUBLIC $<$<COMPILE_LANGUAGE:CXX>:${fuzz_flags};-fsanitize=fuzzer-no-link,address,undefined;-fno-sanitize=vptr>)
 target_link_libraries(weft_fuzzed PUBLIC Threads::Threads Boost::headers PkgConfig::zlib PkgConfig::libzstd PkgConfig::hiredis nlohmann_json::nlohmann_json)
-foreach(target IN ITEMS http answer redis nats message endpoint options program)
+foreach(target IN ITEMS http answer redis nats ws message endpoint options program)
     add_executable(${target}_fuzz fuzz/entry.cpp fuzz/${target}_fuzz.cpp)
     if(target STREQUAL "program")
         file(GLOB program_sources CONFIGURE_DEPENDS "fuzz/program/*.cpp")

@@ -23,6 +23,8 @@ void answer(bytes);
 void redis(bytes);
 /// A NATS server's bytes through the parser, cut anywhere; and what it has said, published again.
 void nats(bytes);
+/// A WebSocket peer's bytes through the reader of frames, cut anywhere; compressed messages; the field in which compression is agreed on.
+void ws(bytes);
 /// What a node of a cluster takes for a message, as CBOR or as MessagePack.
 void message(bytes);
 /// Endpoints, URLs, queries and request targets: what is read is written and read again; what is refused is so with one line.

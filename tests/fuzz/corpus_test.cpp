@@ -43,8 +43,9 @@ TEST_P(corpus, keeps_the_promises) {
 INSTANTIATE_TEST_SUITE_P(all, corpus,
                          ::testing::Values(named_target{"http", fuzz::http}, named_target{"answer", fuzz::answer},
                                            named_target{"redis", fuzz::redis}, named_target{"nats", fuzz::nats},
-                                           named_target{"message", fuzz::message}, named_target{"endpoint", fuzz::endpoint},
-                                           named_target{"options", fuzz::options}, named_target{"program", fuzz::program}),
+                                           named_target{"ws", fuzz::ws}, named_target{"message", fuzz::message},
+                                           named_target{"endpoint", fuzz::endpoint}, named_target{"options", fuzz::options},
+                                           named_target{"program", fuzz::program}),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
