@@ -72,8 +72,8 @@ void io_source::close_descriptor() noexcept {
     io_engine* from = nullptr;
     {
         const lock_guard guard(lock_);
-        from = engine_;
-        engine_ = nullptr;
+        from = engine_.load(relaxed);
+        engine_.store(nullptr, relaxed);
         if (from) from->pin();  // ENGINE-2
     }
     if (from) {
@@ -88,13 +88,14 @@ void io_source::close_descriptor() noexcept {
 }
 
 long io_source::attach() noexcept {
+    if (engine_.load(relaxed)) return 0;  // SOURCE-5
     io_engine* mine = nullptr;
     {
         const lock_guard guard(lock_);
-        if (engine_) return 0;
+        if (engine_.load(relaxed)) return 0;
         mine = current_io();
         if (!mine) return refused_here() ? -EOPNOTSUPP : 0;
-        engine_ = mine;
+        engine_.store(mine, relaxed);
     }
     // Waiters that are linked from here on are woken by the event of the registration itself, if
     // the descriptor is ready.
@@ -102,7 +103,7 @@ long io_source::attach() noexcept {
     if (result == 0) return 0;
     {
         const lock_guard guard(lock_);
-        if (engine_ == mine) engine_ = nullptr;
+        if (engine_.load(relaxed) == mine) engine_.store(nullptr, relaxed);
     }
     // The waiters try again themselves, and fail or find another engine.
     wake_all(true, true);
@@ -111,19 +112,19 @@ long io_source::attach() noexcept {
 
 bool io_source::is_watched() noexcept {
     const lock_guard guard(lock_);
-    return engine_ != nullptr;
+    return engine_.load(relaxed) != nullptr;
 }
 
 bool io_source::must_look_again(io_direction way, event_count seen) const noexcept {
     return events_[index(way)].load(relaxed) != seen  // SOURCE-4
-           || engine_ == nullptr                          // SOURCE-5
+           || engine_.load(relaxed) == nullptr           // SOURCE-5
            || closing();  // closing_bit is set before close() takes lock_ to wake
 }
 
 readiness io_source::wait(io_direction way, event_count seen, const wait_kind& kind, time_point until) noexcept {
     unwaited_.store(0, relaxed);  // a rough count
     lock_.lock();
-    if (engine_ == nullptr && !closing() && current_io() == nullptr) {
+    if (engine_.load(relaxed) == nullptr && !closing() && current_io() == nullptr) {
         lock_.unlock();
         return wait_without_engine(way, until);
     }
@@ -156,8 +157,8 @@ unsigned io_source::on_event(io_event e) noexcept {
 void io_source::on_engine_gone(const io_engine& gone) noexcept {
     {
         const lock_guard guard(lock_);
-        if (engine_ != &gone) return;
-        engine_ = nullptr;
+        if (engine_.load(relaxed) != &gone) return;
+        engine_.store(nullptr, relaxed);
     }
     wake_all(true, true);
 }
@@ -165,9 +166,9 @@ void io_source::on_engine_gone(const io_engine& gone) noexcept {
 // The waiters do not exist in the child, nor does a thread that may have held the lock.
 // Not analysed: the lock is the caller's whether try_lock() takes it or finds it taken.
 void io_source::forget_others() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
-    if (lock_.try_lock() && !engine_ && waiters_[0].empty() && waiters_[1].empty())
+    if (lock_.try_lock() && !engine_.load(relaxed) && waiters_[0].empty() && waiters_[1].empty())
         return lock_.unlock();  // so memory is written only if necessary
-    engine_ = nullptr;
+    engine_.store(nullptr, relaxed);
     for (auto& list : waiters_) ::new (&list) wait_list;
     for (auto& e : events_) e.fetch_add(1, relaxed);  // relaxed: this is the only thread
     lock_.unlock();
@@ -182,7 +183,8 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
         const bool wanted[2] = {readers, writers};
         for (const auto way : {io_direction::read, io_direction::write}) {
             if (!wanted[index(way)]) continue;
-            events_[index(way)].fetch_add(1, release);  // pairs with events() (SOURCE-4)
+            auto& count = events_[index(way)];
+            count.store(count.load(relaxed) + 1, release);  // pairs with events() (SOURCE-4); only written under lock_
             auto& list = waiters_[index(way)];
             if (list.empty()) continue;
             if (!first) first = list.claim_front();

@@ -23,7 +23,9 @@
 //             reports each change to ready, for both ways, without being told that a fiber waits.
 //   SOURCE-5  engine_ changes only under lock_. It is set while the descriptor is registered, or
 //             about to be registered, with that engine. Before an engine ends, it removes itself
-//             from all its sources and wakes their waiters, which look again.
+//             from all its sources and wakes their waiters, which look again. attach() reads engine_
+//             without lock_: if it has seen an engine that is gone since, wait() and enlist() find
+//             none under lock_, so their callers try again and attach() anew.
 //   SOURCE-6  Every event wakes all waiters of its way, since only an attempt can tell how much
 //             there is to take.
 //   SOURCE-7  A descriptor is removed from its engine before it is closed, unless close() itself
@@ -170,7 +172,7 @@ private:
     atomic<event_count> drained_at_{0};
     atomic<std::uint32_t> unwaited_{0};
     unsigned forks_then_ = 0;  // written as fd_ is: fork_count() before fd_ was opened, or an odd number
-    io_engine* engine_ WEFT_GUARDED_BY(lock_) = nullptr;
+    atomic<io_engine*> engine_{nullptr};  // written under lock_; without it a hint (SOURCE-5)
     wait_list waiters_[2] WEFT_GUARDED_BY(lock_);
 };
 
