@@ -69,6 +69,9 @@ namespace {
 
 const std::string nothing;
 
+// required: what a streamed answer collects, and so copies
+constexpr std::size_t least_shared = 16384;
+
 const std::string* find(const request_parts::pairs& pairs, std::string_view name) noexcept {
     for (const auto& [key, value] : pairs)
         if (key == name) return &value;
@@ -133,6 +136,11 @@ response stream(int status, std::string_view type, body_function writes, std::op
 response shared_body(int status, std::string_view type, std::shared_ptr<const std::string> body) {
     if (!body) throw std::invalid_argument("weft: http: shared_body() without a body");
     const auto length = body->size();
+    if (length < least_shared) {
+        response made{.status = status, .body = *body};
+        made.headers.add("Content-Type", type);
+        return made;
+    }
     return stream(
         status, type, [body = std::move(body)](body_writer& out) { out.write(*body); }, length);
 }

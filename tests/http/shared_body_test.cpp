@@ -74,16 +74,19 @@ struct watching_sink final : detail::body_sink {
     bool stopping() const noexcept override { return false; }
 };
 
-TEST(http_shared_body_alone, is_written_from_where_it_is) {
-    const auto page = body_of(100);
+TEST(http_shared_body_alone, is_written_from_where_it_is_if_it_is_large) {
+    const auto page = body_of(16384);
     const auto answer = http::shared_body(200, "text/html", page);
-    EXPECT_EQ(answer.stream_length, 100u);
+    EXPECT_EQ(answer.stream_length, 16384u);
     watching_sink sink;
     http::body_writer to(sink);
     answer.stream(to);
     EXPECT_EQ(sink.written.data(), page->data());
-    EXPECT_EQ(sink.written.size(), 100u);
+    EXPECT_EQ(sink.written.size(), 16384u);
     EXPECT_EQ(http::collect(answer.stream), *page);
+    const auto small = http::shared_body(200, "text/html", body_of(16383));
+    EXPECT_FALSE(small.stream);
+    EXPECT_EQ(small.body, *body_of(16383));
     EXPECT_THROW(http::shared_body(200, "text/html", nullptr), std::invalid_argument);
 }
 

@@ -33,7 +33,7 @@ http::response table(const http::request& q) {
     });
 }
 
-/// One page for all: it stays in memory, and no answer copies it.
+/// One page for all clients. It stays in memory, and no answer copies it once it has 16 KiB.
 http::response page(const http::request&) {
     static const auto text = std::make_shared<const std::string>("<h1>read by many</h1>");
     return http::shared_body(200, "text/html", text);
