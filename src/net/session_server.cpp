@@ -192,6 +192,10 @@ std::size_t session_server::read_first(tcp::session& s, std::span<std::byte> int
     // The handler may have put another stream in its place.
     if (needs_no_deadline_ && !s.is_idle_ && s.awake_->can_call(s.stream_))
         if (const auto n = read_until_called(s, into)) return *n;
+    return read_until_limit(s, into);
+}
+
+std::size_t session_server::read_until_limit(tcp::session& s, std::span<std::byte> into) {
     if (!std::exchange(s.is_idle_, true)) s.over_at_ = deadline_in(options_.idle_timeout);
     auto until = std::min(s.over_at_, deadline_in(cold_after_));
     if (std::exchange(s.was_asleep_, false)) until = std::max(until, deadline_after(first_read_after_sleep));
@@ -218,17 +222,23 @@ std::optional<std::size_t> session_server::read_until_called(tcp::session& s, st
     std::error_code error;
     s.awake_->set_idle(awake_);
     const auto n = stopping() ? 0 : read_late_socket(s.stream_, buffer, error);  // SESSION_SERVER-4
-    const bool was_called = error && error == std::errc::not_enough_memory && s.awake_->is_called();
+    if (error) return end_of_read(s, error);
     s.awake_->set_busy();
-    if (!error || error == std::errc::connection_reset) return n;
-    if (error == std::errc::not_a_socket) return std::nullopt;
+    return n;
+}
+
+std::optional<std::size_t> session_server::end_of_read(tcp::session& s, std::error_code why) {
+    const bool was_called = why == std::errc::not_enough_memory && s.awake_->is_called();
+    s.awake_->set_busy();
+    if (why == std::errc::connection_reset) return 0;
+    if (why == std::errc::not_a_socket) return std::nullopt;
     if (was_called) {
         if (stopping() || options_.idle_timeout <= cold_after_) return 0;
         s.over_at_ = deadline_in(options_.idle_timeout - cold_after_);
         s.is_idle_ = s.falls_asleep_ = true;
         throw cancelled_operation("read the first bytes of a message");
     }
-    throw_io_error(error, "weft: read the first bytes of a message");
+    throw_io_error(why, "weft: read the first bytes of a message");
 }
 
 void session_server::stop(std::chrono::nanoseconds grace) {

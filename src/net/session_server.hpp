@@ -79,6 +79,9 @@ private:
     bool wait_until_empty();
     void report_turned_away(const char* why) noexcept;
     std::optional<std::size_t> read_until_called(tcp::session& s, std::span<std::byte> into);
+    // Apart, so that a session that waits has small frames: with many sessions each cache line counts.
+    [[gnu::noinline]] std::size_t read_until_limit(tcp::session& s, std::span<std::byte> into);
+    [[gnu::noinline]] std::optional<std::size_t> end_of_read(tcp::session& s, std::error_code why);
     // SESSION_SERVER-4; pairs with stop()
     bool stopping() const noexcept { return stopping_.load(seq_cst); }
 
