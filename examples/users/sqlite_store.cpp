@@ -20,8 +20,9 @@ constexpr const char* set_up = R"(
     create table if not exists users (id text primary key not null, name text not null) without rowid;
 )";
 
-/// Without counts of its memory SQLite does not lock a mutex of the whole process for each allocation. This has an
-/// effect only before the first use of SQLite, and never harms.
+/// Without counts of its memory SQLite does not lock a mutex of the whole process for each allocation. The process has
+/// no sqlite3_memory_used() and no heap limit of SQLite's then, which the example does not use. It has an effect only
+/// before the first use of SQLite, and no other thread may use SQLite meanwhile.
 void count_no_memory() noexcept {
     static const int once = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     static_cast<void>(once);

@@ -24,8 +24,8 @@
 //   SOURCE-5  engine_ changes only under lock_. It is set while the descriptor is registered, or
 //             about to be registered, with that engine. Before an engine ends, it removes itself
 //             from all its sources and wakes their waiters, which look again. attach() reads engine_
-//             without lock_: if it has seen an engine that is gone since, wait() and enlist() find
-//             none under lock_, so their callers try again and attach() anew.
+//             without lock_: if it has seen an engine that is gone since, wait(), enlist() and
+//             is_watched() find none under lock_, so their callers try again and attach() anew.
 //   SOURCE-6  Every event wakes all waiters of its way, since only an attempt can tell how much
 //             there is to take.
 //   SOURCE-7  A descriptor is removed from its engine before it is closed, unless close() itself

@@ -36,7 +36,10 @@ long accept_one(int fd) noexcept { return direct::accept(fd, SOCK_NONBLOCK | SOC
 /// long as poll(2). So the second attempt after a wait, which mostly finds none, looks first. If it finds one there is a
 /// burst, in which looks would only cost: the accept4() that finds none ends it.
 long accept_next_of(const io_source& from, int fd) noexcept {
-    if (from.has_one_since_wait() && poll_now(fd, io_direction::read) == -EAGAIN) return -EAGAIN;
+    if (from.has_one_since_wait()) {
+        pollfd look = poll_request(fd, io_direction::read);
+        if (direct::poll(&look, 1, {}) == 0) return -EAGAIN;  // not if poll(2) fails, with whatever errno
+    }
     return accept_one(fd);
 }
 

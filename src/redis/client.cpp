@@ -53,7 +53,7 @@ struct client::impl {
     std::vector<value> call(std::string bytes, std::size_t replies) {
         return any_connection().call(std::make_unique<detail::redis::slot>(std::move(bytes), replies));
     }
-    /// Without check(), which looks the command up: for those that this file names.
+    /// Of words that were checked, or that this file names: GET and SET are never refused.
     value ask(std::span<const argument> words) {
         std::string bytes;
         detail::redis::append_command(bytes, words);

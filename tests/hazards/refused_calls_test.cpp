@@ -168,6 +168,26 @@ TEST(refused_accept, ask_E8_is_said_and_does_not_keep_a_cpu) {
         ::testing::ExitedWithCode(0), "weft: accept on 127.0.0.1:[0-9]*: Operation not permitted");
 }
 
+TEST(refused_look, hides_no_connection_from_accept) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    for (const int error : {EAGAIN, EPERM, ENOSYS})
+        EXPECT_EXIT(
+            {
+                weft::run([&] {
+                    tcp::listener listener({.host = "127.0.0.1", .port = 0});
+                    const auto first = tcp::stream::connect(listener.local());
+                    const auto second = tcp::stream::connect(listener.local());
+                    refuse({SYS_ppoll}, error);
+                    with_timeout(10s, [&] {
+                        for (int i = 0; i < 2; ++i) WEFT_MUST(listener.accept().is_open());
+                    });
+                });
+                leave(0);
+            },
+            ::testing::ExitedWithCode(0), "")
+            << error;
+}
+
 INSTANTIATE_TEST_SUITE_P(of_the_system, refused, ::testing::Combine(::testing::ValuesIn(calls), ::testing::Values(ENOSYS, EPERM)),
                          [](const auto& each) {
                              std::string name = std::get<0>(each.param).name;

@@ -59,7 +59,7 @@ struct bench {
         if (!reader.call(reader.idle_word())) return;
         if (!does.raises) return;
         lock.lock();
-        count.fetch_add(1, release);
+        count.store(count.load(relaxed) + 1, release);
         const bool wake = waits.get();
         waits.set(false);
         lock.unlock();

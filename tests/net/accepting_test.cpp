@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -65,6 +66,8 @@ TEST(accepting_alone, does_not_park_for_a_connection_that_waits) {
             first.join();
             for (int i = 0; i < 3; ++i) {  // the engine has not been asked since the last accept
                 clients.emplace_back(l.local().port);
+                pollfd arrived{.fd = l.native_handle(), .events = POLLIN, .revents = 0};
+                EXPECT_EQ(::poll(&arrived, 1, 10'000), 1);
                 bool other_ran = false;
                 auto other = spawn([&] {
                     this_fiber::yield();
