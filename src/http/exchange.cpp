@@ -3,11 +3,11 @@
 
 #include <weft/detail/annotated_locks.hpp>
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
+
+#include "base/free_pages.hpp"
 
 namespace weft::detail {
 namespace {
@@ -16,12 +16,6 @@ namespace {
 constexpr std::size_t kept_exchanges = 256;
 // chosen: worth some milliseconds of one carrier
 constexpr std::size_t told_from = std::size_t{8} << 20;
-
-void give_back_free_pages() noexcept {
-#if defined(__GLIBC__)
-    ::malloc_trim(0);
-#endif
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <weft/fiber.hpp>
 
+#include "base/free_pages.hpp"
 #include "io/source.hpp"
 
 namespace weft::detail {
@@ -35,7 +36,10 @@ void awake_streams::leave(awake_stream& s) noexcept {
 
 void awake_streams::sweep_until_stopped() {
     for (;;) {
-        while (!has_swept()) came_.wait();
+        while (!has_swept()) {
+            if (called_ >= wave_) end_wave();
+            came_.wait();
+        }
         this_fiber::sleep_for(period_);
         sweep();
     }
@@ -45,10 +49,21 @@ void awake_streams::sweep() {
     // relaxed: only sweeps write it, and the count orders nothing
     const auto now = sweeps_.load(relaxed) + 1;
     sweeps_.store(now, relaxed);
+    std::size_t called = 0;
     for_each([&](awake_stream& s) {
         const auto word = s.word_.idle_word();
-        if (word != 0 && s.source_ && awake_word::sweeps_since(word, now) >= most_sweeps_) s.call(word);
+        if (word == 0 || !s.source_ || awake_word::sweeps_since(word, now) < most_sweeps_) return;
+        s.call(word);
+        ++called;
     });
+    called_ += called;
+    if (called_ >= wave_ && 16 * called < called_) end_wave();
+}
+
+void awake_streams::end_wave() noexcept {
+    called_ = 0;
+    waves_.fetch_add(1, relaxed);  // a count for tests
+    give_back_free_pages();
 }
 
 void awake_streams::call_all() {

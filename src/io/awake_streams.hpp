@@ -22,6 +22,9 @@
 //   AWAKE_STREAMS-3  A sweep calls no stream before its limit: word_ holds the number of sweeps before
 //                    set_idle(), between n later sweeps lie n - 1 periods, and the call replaces
 //                    just that word.
+//   AWAKE_STREAMS-4  What a wave of streams has freed goes back to the system. A wave is `wave` called
+//                    streams and more; it is over at the first sweep that calls less than a sixteenth
+//                    of them, or when no stream is left.
 #pragma once
 
 #include <chrono>
@@ -77,7 +80,11 @@ public:
     // is short beside it
     static constexpr auto default_period = std::chrono::milliseconds(500);
 
-    explicit awake_streams(std::chrono::nanoseconds period = default_period) noexcept : period_(period) {}
+    // chosen: what a stream that has fallen asleep frees is some hundred bytes, so a megabyte is worth some milliseconds
+    static constexpr std::size_t default_wave = 4096;
+
+    explicit awake_streams(std::chrono::nanoseconds period = default_period, std::size_t wave = default_wave) noexcept
+        : period_(period), wave_(wave) {}
 
     /// Waits of `limit` and longer are ended, at most two periods later. Without effect for less than
     /// two periods, and for no_limit. Called before there are streams.
@@ -100,6 +107,9 @@ public:
     /// \throws  weft::cancelled.
     void sweep_until_stopped();
 
+    /// How many waves were over (AWAKE_STREAMS-4).
+    unsigned waves() const noexcept { return waves_.load(relaxed); }
+
     /// Calls every stream that is idle, from now until it is busy.
     void call_all();
 
@@ -116,8 +126,12 @@ private:
         return swept_ > 0;
     }
     void sweep();
+    void end_wave() noexcept;
 
     const std::chrono::nanoseconds period_;
+    const std::size_t wave_;
+    std::size_t called_ = 0;  // by sweeps, since a wave was over; used by the one that sweeps
+    atomic<unsigned> waves_{0};
     std::uint32_t most_sweeps_ = 0;  // of one wait; 0: there is no limit
     atomic<std::uint32_t> sweeps_{0};
     weft::mutex mutex_;

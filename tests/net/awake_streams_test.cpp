@@ -99,6 +99,33 @@ TEST_P(awake_streams, have_no_limit_that_is_shorter_than_two_periods_or_endless)
     EXPECT_TRUE(all.ends_waits());
 }
 
+TEST_P(awake_streams, AWAKE_STREAMS_4_a_wave_is_over_when_few_are_called_or_none_is_left) {
+    rt.run([] {
+        detail::awake_streams all(2ms, 4);
+        all.end_waits_after(4ms);
+        detail::with_sweeps(all, [&] {
+            const auto fall_asleep = [&](int n) {
+                with_scope([&](scope& s) {
+                    for (int i = 0; i < n; ++i)
+                        s.spawn([&] {
+                            reader r(all);
+                            EXPECT_EQ(r.read(), std::nullopt);
+                        });
+                });
+            };
+            fall_asleep(3);
+            EXPECT_EQ(all.waves(), 0u) << "three are no wave";
+            fall_asleep(1);
+            EXPECT_TRUE(eventually([&] { return all.waves() == 1; })) << "none is left";
+            reader busy(all);  // keeps the sweeps going
+            fall_asleep(4);
+            EXPECT_TRUE(eventually([&] { return all.waves() == 2; })) << "none was called by another sweep";
+            fall_asleep(3);
+        });
+        EXPECT_EQ(all.waves(), 2u);
+    });
+}
+
 TEST_P(awake_streams, AWAKE_STREAMS_2_stress_no_call_is_missed_and_no_byte_lost) {
     const seed seed;
     constexpr int readers = 16;
