@@ -57,11 +57,12 @@ void awake_streams::sweep() {
         ++called;
     });
     called_ += called;
-    if (called_ >= wave_ && 16 * called < called_) end_wave();
+    most_called_ = std::max(most_called_, called);
+    if (called_ >= wave_ && 16 * called < most_called_) end_wave();
 }
 
 void awake_streams::end_wave() noexcept {
-    called_ = 0;
+    called_ = most_called_ = 0;
     waves_.fetch_add(1, relaxed);  // a count for tests
     give_back_free_pages();
 }

@@ -23,8 +23,9 @@
 //                    set_idle(), between n later sweeps lie n - 1 periods, and the call replaces
 //                    just that word.
 //   AWAKE_STREAMS-4  What a wave of streams has freed goes back to the system. A wave is `wave` called
-//                    streams and more; it is over at the first sweep that calls less than a sixteenth
-//                    of them, or when no stream is left.
+//                    streams and more. It is over at a sweep that calls less than a sixteenth of what
+//                    another sweep of the wave has called, or when no stream is left; so never while
+//                    streams come and fall asleep steadily.
 #pragma once
 
 #include <chrono>
@@ -130,7 +131,8 @@ private:
 
     const std::chrono::nanoseconds period_;
     const std::size_t wave_;
-    std::size_t called_ = 0;  // by sweeps, since a wave was over; used by the one that sweeps
+    // Used by the fiber that sweeps. Since the last wave was over: how many were called, and the most of one sweep.
+    std::size_t called_ = 0, most_called_ = 0;
     atomic<unsigned> waves_{0};
     std::uint32_t most_sweeps_ = 0;  // of one wait; 0: there is no limit
     atomic<std::uint32_t> sweeps_{0};
