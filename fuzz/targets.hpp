@@ -23,7 +23,8 @@ void answer(bytes);
 void redis(bytes);
 /// A NATS server's bytes through the parser, cut anywhere; and what it has said, published again.
 void nats(bytes);
-/// A WebSocket peer's bytes through the reader of frames, cut anywhere; compressed messages; the field in which compression is agreed on.
+/// A WebSocket peer's bytes through the reader of frames, cut anywhere; compressed messages; and the header
+/// field by which two ends agree on compression.
 void ws(bytes);
 /// What a node of a cluster takes for a message, as CBOR or as MessagePack.
 void message(bytes);

@@ -1,6 +1,8 @@
-// ws_fuzz.cpp - a WebSocket peer that says anything: cuts change nothing, no limit is exceeded, and what was read is written again.
+// ws_fuzz.cpp - a WebSocket peer that says anything: cuts change nothing, and no limit is exceeded.
 //
-// The first byte chooses the side and whether messages may be compressed, the second the cuts; the rest is what the peer sends.
+// What was read is written again, and must be read as the same. The first byte chooses the side, whether
+// messages may be compressed, and whether the rest is the header field by which two ends agree on
+// compression. The second byte chooses the cuts. The rest is what the peer sends.
 #include <optional>
 #include <vector>
 
@@ -75,7 +77,7 @@ journal heard(std::string_view sent, ws::side self, bool may_be_compressed, std:
     return j;
 }
 
-/// What was read is one frame to the other side, and read there as the same.
+/// Writes what was read as one frame, which `to` must read as the same.
 void send_again(const said& m, ws::side to) {
     std::string frame;
     const auto what = m.what == event::ping    ? ws::opcode::ping
@@ -88,7 +90,7 @@ void send_again(const said& m, ws::side to) {
     require(!back.refused && back.events.size() == 1 && back.events[0] == m, "a frame is not read as what was written");
 }
 
-/// A message that is compressed by anybody, and one that is compressed here.
+/// Expands a message that anybody has compressed; then compresses the text here, and expands that.
 void expand(const said& m, ws::deflate_codec& codec, ws::deflate_codec& other) {
     std::string text;
     const auto wrong = codec.decompress(m.payload, most, text);
@@ -103,7 +105,7 @@ void expand(const said& m, ws::deflate_codec& codec, ws::deflate_codec& other) {
             "a text is not what it was before it was compressed");
 }
 
-/// The field in which two ends agree on compression.
+/// Reads the header field by which two ends agree on compression, as the server and as the client.
 void agree(std::string_view field) {
     for (const char c : field)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return;

@@ -20,9 +20,9 @@ constexpr const char* set_up = R"(
     create table if not exists users (id text primary key not null, name text not null) without rowid;
 )";
 
-/// Without counts of its memory SQLite does not lock a mutex of the whole process for each allocation. The process has
-/// no sqlite3_memory_used() and no heap limit of SQLite's then, which the example does not use. It has an effect only
-/// before the first use of SQLite, and no other thread may use SQLite meanwhile.
+/// SQLite locks a mutex of the whole process for each allocation, to count its memory. This turns the
+/// counting off, and with it sqlite3_memory_used() and the heap limits, which the example does not use. It
+/// has an effect only before the first use of SQLite, and no other thread may use SQLite meanwhile.
 void count_no_memory() noexcept {
     static const int once = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     static_cast<void>(once);
@@ -119,7 +119,8 @@ private:
 void sqlite_store::idle_connections::put(std::unique_ptr<connection> c) {
     {
         const std::lock_guard guard(lock_);
-        stack_.push_back(std::move(c));  // in a lease's destructor it cannot throw: there was room for it before
+        // In the destructor of a lease this cannot throw, since there was room for it before.
+        stack_.push_back(std::move(c));
     }
     count_.release();
 }

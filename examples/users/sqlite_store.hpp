@@ -28,7 +28,8 @@ private:
     class connection;
     class lease;
 
-    /// Connections that nobody uses. The one that was used last is taken first, since its pages are in the CPU's caches.
+    /// Connections that nobody uses. The one that was used last is taken first, since its pages are in the
+    /// CPU's caches.
     class idle_connections {
     public:
         void put(std::unique_ptr<connection>);

@@ -7,8 +7,8 @@
 
 namespace weft::detail {
 
-/// glibc keeps what many threads have freed, since pieces in use lie between the free ones. Takes some milliseconds of a
-/// large heap.
+/// glibc keeps what many threads have freed, since pieces in use lie between the free ones. This takes some
+/// milliseconds if the heap is large.
 inline void give_back_free_pages() noexcept {
 #if defined(__GLIBC__)
     ::malloc_trim(0);

@@ -1,4 +1,4 @@
-// connection_receives.cpp - how a connection receives heads and whole bodies, and its limits of time for them.
+// connection_receives.cpp - how a connection receives heads and whole bodies, and the time it gives them.
 #include <weft/deadline.hpp>
 
 #include "http/body_intake.hpp"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/atomic.hpp"
+#include "http/streamed_answer.hpp"
 #include "http/uri.hpp"
 
 namespace weft::detail {
@@ -68,9 +69,6 @@ namespace weft::http {
 namespace {
 
 const std::string nothing;
-
-// required: what a streamed answer collects, and so copies
-constexpr std::size_t least_shared = 16384;
 
 const std::string* find(const request_parts::pairs& pairs, std::string_view name) noexcept {
     for (const auto& [key, value] : pairs)
@@ -136,7 +134,7 @@ response stream(int status, std::string_view type, body_function writes, std::op
 response shared_body(int status, std::string_view type, std::shared_ptr<const std::string> body) {
     if (!body) throw std::invalid_argument("weft: http: shared_body() without a body");
     const auto length = body->size();
-    if (length < least_shared) {
+    if (length < detail::collected_bytes) {  // it would be copied twice
         response made{.status = status, .body = *body};
         made.headers.add("Content-Type", type);
         return made;

@@ -17,9 +17,6 @@
 namespace weft::detail {
 namespace {
 
-// chosen: what is written in smaller pieces is collected up to this
-constexpr std::size_t collected_bytes = 16 * 1024;
-
 constexpr std::string_view crlf = "\r\n";
 constexpr const char* writing_a_body = "weft: http: write a body";
 

@@ -28,6 +28,9 @@ namespace weft::detail {
 
 class http_connection;
 
+// chosen: what is written in smaller pieces is collected up to this
+inline constexpr std::size_t collected_bytes = 16 * 1024;
+
 class streamed_answer final : public body_sink {
 public:
     /// The head is in x.out.

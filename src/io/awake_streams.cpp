@@ -36,10 +36,7 @@ void awake_streams::leave(awake_stream& s) noexcept {
 
 void awake_streams::sweep_until_stopped() {
     for (;;) {
-        while (!has_swept()) {
-            if (called_ >= wave_) end_wave();
-            came_.wait();
-        }
+        while (!has_swept() && called_ < wave_) came_.wait();  // AWAKE_STREAMS-4
         this_fiber::sleep_for(period_);
         sweep();
     }

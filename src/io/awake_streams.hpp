@@ -24,8 +24,8 @@
 //                    just that word.
 //   AWAKE_STREAMS-4  What a wave of streams has freed goes back to the system. A wave is `wave` called
 //                    streams and more. It is over at a sweep that calls less than a sixteenth of what
-//                    another sweep of the wave has called, or when no stream is left; so never while
-//                    streams come and fall asleep steadily.
+//                    another sweep of the wave has called; so never while streams come and fall asleep
+//                    steadily. Sweeps go on until then, also if no stream is left.
 #pragma once
 
 #include <chrono>
@@ -81,7 +81,7 @@ public:
     // is short beside it
     static constexpr auto default_period = std::chrono::milliseconds(500);
 
-    // chosen: what a stream that has fallen asleep frees is some hundred bytes, so a megabyte is worth some milliseconds
+    // chosen: each frees some hundred bytes, and a megabyte is worth some milliseconds
     static constexpr std::size_t default_wave = 4096;
 
     explicit awake_streams(std::chrono::nanoseconds period = default_period, std::size_t wave = default_wave) noexcept
@@ -131,7 +131,8 @@ private:
 
     const std::chrono::nanoseconds period_;
     const std::size_t wave_;
-    // Used by the fiber that sweeps. Since the last wave was over: how many were called, and the most of one sweep.
+    // Used by the fiber that sweeps. Since the last wave was over: how many streams were called, and how many
+    // by the sweep that has called most.
     std::size_t called_ = 0, most_called_ = 0;
     atomic<unsigned> waves_{0};
     std::uint32_t most_sweeps_ = 0;  // of one wait; 0: there is no limit

@@ -184,7 +184,8 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
         for (const auto way : {io_direction::read, io_direction::write}) {
             if (!wanted[index(way)]) continue;
             auto& count = events_[index(way)];
-            count.store(count.load(relaxed) + 1, release);  // pairs with events() (SOURCE-4); only written under lock_
+            // It is written under lock_ only. Pairs with events() (SOURCE-4).
+            count.store(count.load(relaxed) + 1, release);
             auto& list = waiters_[index(way)];
             if (list.empty()) continue;
             if (!first) first = list.claim_front();

@@ -32,9 +32,9 @@ constexpr unsigned refused_after = 1000;
 
 long accept_one(int fd) noexcept { return direct::accept(fd, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 
-/// Takes the next connection. An accept4() that finds none makes a socket first and discards it, and takes many times as
-/// long as poll(2). So the second attempt after a wait, which mostly finds none, looks first. If it finds one there is a
-/// burst, in which looks would only cost: the accept4() that finds none ends it.
+/// Takes the next connection. An accept4() that finds no connection makes a socket first and discards it, and
+/// takes many times as long as poll(2). So the second attempt after a wait, which mostly finds no connection,
+/// asks poll(2) first. If there is one, more will follow, so the later attempts do not ask.
 long accept_next_of(const io_source& from, int fd) noexcept {
     if (from.has_one_since_wait()) {
         pollfd look = poll_request(fd, io_direction::read);

@@ -1,4 +1,4 @@
-// accepting_test.cpp - accepts of lone connections, which are followed by a look, and of bursts, which are not.
+// accepting_test.cpp - the second accept after a wait asks poll(2) first: that makes no connection late.
 #include <gtest/gtest.h>
 
 #include <netinet/in.h>
@@ -55,7 +55,8 @@ TEST_P(accepting, finds_each_of_lone_connections_and_of_bursts) {
     });
 }
 
-// Without a monitor nothing takes the worker from the acceptor, so the other fiber runs only if accept() parks.
+// There is no monitor that could take the worker from the acceptor, so the other fiber runs only if accept()
+// parks.
 TEST(accepting_alone, does_not_park_for_a_connection_that_waits) {
     weft::run(
         [] {

@@ -221,9 +221,10 @@ struct response {
 WEFT_EXPORT [[nodiscard]] response stream(int status, std::string_view type, body_function writes,
                                           std::optional<std::uint64_t> length = {});
 
-/// A response with a body that other responses have as well, such as a page or a picture that stays in memory.
-/// Pass the same pointer each time. A body of 16 KiB or more is not copied, but written from where it is, as
-/// stream() writes; a smaller one is copied, which costs less. The body must not change while a response has it.
+/// A response with a body that other responses share, such as a page or a picture that stays in memory.
+/// Pass the same pointer each time. A body of 16 KiB or more is not copied: it is written as by stream(),
+/// from where it is. A smaller one is copied, which costs less. The body must not change while a response
+/// has it.
 ///
 /// \throws  std::invalid_argument if there is no body; what headers::add() throws for the type.
 WEFT_EXPORT [[nodiscard]] response shared_body(int status, std::string_view type, std::shared_ptr<const std::string> body);

@@ -162,7 +162,8 @@ protected:
     }
 
     const std::set<std::string> descriptors_ = open_descriptors();
-    const starter_of_children& starter_ = starter_of_children::of_this_process();  // its thread is counted below
+    // Its thread is counted below.
+    const starter_of_children& starter_ = starter_of_children::of_this_process();
     const unsigned threads_ = threads_alive_at_first();
     const watchdog watchdog_{std::chrono::seconds(from_environment("WEFT_CLIENTS_PATIENCE", 110))};
     const seed seed_;
