@@ -19,25 +19,33 @@ void in_runtime(unsigned workers, F&& f) {
     rt.run(std::forward<F>(f));
 }
 
-// Two fibers take turns: one iteration is two switches.
-void take_turns(benchmark::State& state, const weft::attributes& how) {
+// So many fibers take turns: one iteration is a switch to each.
+void take_turns(benchmark::State& state, std::int64_t fibers, const weft::attributes& how) {
     weft::runtime rt({.workers = 1});
     rt.run(how, [&] {
-        auto other = weft::spawn(how, [](std::stop_token stop) {
-            const weft::shield until_told;
-            while (!stop.stop_requested()) weft::this_fiber::yield();
+        bool over = false;
+        std::int64_t begun = 1;
+        weft::with_scope([&](weft::scope& others) {
+            for (std::int64_t i = 1; i < fibers; ++i)
+                others.spawn(how, [&] {
+                    ++begun;
+                    while (!over) weft::this_fiber::yield();
+                });
+            while (begun < fibers) weft::this_fiber::yield();
+            for (auto _ : state) weft::this_fiber::yield();
+            over = true;
         });
-        for (auto _ : state) weft::this_fiber::yield();
-        state.counters["ns_per_switch"] =
-            benchmark::Counter(static_cast<double>(state.iterations()) * 2,
-                               benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+        state.counters["ns_per_switch"] = benchmark::Counter(static_cast<double>(state.iterations() * fibers),
+                                                             benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
     });
 }
-void yield(benchmark::State& state) { take_turns(state, {}); }
+void yield(benchmark::State& state) { take_turns(state, 2, {}); }
 BENCHMARK(yield);
+void yield_among(benchmark::State& state) { take_turns(state, state.range(0), {}); }
+BENCHMARK(yield_among)->ArgName("fibers")->Arg(32)->Arg(1000)->Arg(100'000);
 
 // Between two fibers that are threads to the code they call.
-void yield_as_thread(benchmark::State& state) { take_turns(state, {.as_thread = true}); }
+void yield_as_thread(benchmark::State& state) { take_turns(state, 2, {.as_thread = true}); }
 BENCHMARK(yield_as_thread);
 
 // With an identity that another call has left, and with one that is made for the call.

@@ -47,6 +47,8 @@ namespace weft::detail {
 
 /// T has `bool started() const`, which says whether the item has begun to run, and perhaps `bool
 /// may_wait_long() const`, which says that 1024 others may go before it; else unstarted ones may.
+/// It may have `void prefetch_block() const` and `void prefetch_stack() const` for fetch_ahead():
+/// they fetch the item itself, and two items later what it points to.
 template <class T, std::uint32_t least_capacity = 256, std::uint32_t most = 64>
 class run_queue {
     static_assert((least_capacity & (least_capacity - 1)) == 0, "positions are computed modulo 2^32");
@@ -114,6 +116,9 @@ public:
             return newest;
         }
         since_oldest_.set(0);
+        if constexpr (requires { newest->prefetch_stack(); })
+            if (static_cast<std::int32_t>(fetched_until_.get() - head_.load(relaxed)) > 0) [[unlikely]]
+                prefetch_next();
         return take_oldest();
     }
 
@@ -164,6 +169,10 @@ public:
         return nullptr;
     }
 
+    /// Each item that is in the deque now is fetched into the caches shortly before its turn. That
+    /// pays for many, if they have deep stacks; docs/measurements/run-order.md.
+    void fetch_ahead() noexcept { fetched_until_.set(tail_.load(relaxed)); }
+
     /// Frees the memory of a burst that is over.
     void trim() noexcept {
         if (capacity() <= 16 * least_capacity || !empty()) return;
@@ -171,6 +180,7 @@ public:
         mask_.set(no_slots);
         head_.store(0, relaxed);
         tail_.store(0, relaxed);
+        fetched_until_.set(0);
     }
 
     /// Fills the batch for a thief (RUN_QUEUE-5) with half of `from`, after allowing for the
@@ -220,6 +230,13 @@ private:
         head_.store(head + 1, relaxed);
         return item;
     }
+    [[gnu::noinline]] void prefetch_next() const noexcept {
+        constexpr std::uint32_t to_stack = 2, to_block = 4;  // items from the one that is taken; chosen
+        if (in_deque() <= to_block) return;
+        const auto head = head_.load(relaxed);
+        at(head + to_block).get()->prefetch_block();
+        at(head + to_stack).get()->prefetch_stack();
+    }
     template <class Put>
     void take_oldest(std::uint32_t n, Put put) noexcept {
         for (std::uint32_t i = 0; i < n; ++i) put(i, take_oldest());
@@ -267,6 +284,7 @@ private:
     static constexpr auto no_slots = ~std::uint32_t{0};
     plain<std::uint32_t> mask_{no_slots};  // one less than the capacity
     plain<std::uint32_t> since_oldest_{0};  // items taken since the last turn of the oldest
+    plain<std::uint32_t> fetched_until_{0};  // the end of the deque at the last fetch_ahead()
     std::unique_ptr<plain<T*>[]> slots_;
 
     alignas(64) plain<std::uint32_t> batch_size_{0};  // RUN_QUEUE-5

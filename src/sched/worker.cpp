@@ -176,8 +176,10 @@ void worker::give_all_away() noexcept {
     bool is_there = false;
     for (const auto p : class_turns::all)
         while (auto* const f = queue_of(p).pop()) {
-            if (f == here) is_there = true;
-            else owner_.injected().push(*f);
+            if (f == here)
+                is_there = true;
+            else
+                owner_.injected().push(*f);
         }
     if (is_there) append(*here);
     notify();
@@ -216,7 +218,7 @@ void worker::take_in() noexcept {
     if (owner_.the_lead().try_take()) {
         if (owner_.idle().sleeping_count() != 0) expire_timers_of(whose::sleepers, now);  // LEAD-3
         if (!has_just_polled_driver(now)) {
-            owner_.io().poll(long_past);
+            take_in_driver();
             has_polled_driver(now);
         }
         if (owner_.the_lead().give_back()) owner_.wake_sleeper();  // LEAD-2: it can lead now
@@ -241,10 +243,16 @@ void worker::take_in() noexcept {
     if (state_.has_classes() && !alone_ && now - sought_at_ > poll_aim) state_.seek_better();
 }
 
+void worker::take_in_driver() noexcept {
+    constexpr unsigned some = 8, many = 48;  // chosen: of fewer most are still in the caches
+    if (owner_.io().poll(long_past) > some && queue_.size() > many) queue_.fetch_ahead();
+}
+
 // Called with the lead: a worker that sleeps may rely on this one (LEAD-3).
 void worker::expire_timers_of(whose of, time_point now) noexcept {
     for (unsigned i = 0; i < owner_.worker_count(); ++i)
-        if (auto& other = owner_.worker_at(i); &other != this && other.unminded() <= now && (of == whose::everybody || other.asleep()))
+        if (auto& other = owner_.worker_at(i);
+            &other != this && other.unminded() <= now && (of == whose::everybody || other.asleep()))
             other.timers_.expire(now);
 }
 

@@ -159,6 +159,7 @@ private:
     enum class whose { sleepers, everybody };
     void expire_timers_of(whose, time_point now) noexcept;
     void take_in() noexcept;  // as poll(), but notifies no other worker of what has become ready
+    void take_in_driver() noexcept;
     void has_polled_driver(time_point now) noexcept;
     bool has_just_polled_driver(time_point now) const noexcept;
     [[gnu::cold]] bool attend() noexcept;

@@ -28,6 +28,7 @@ public:
         bool take_back(const T& item) noexcept { return q_.take_back(item); }
         bool take_last(const T& item) noexcept { return q_.take_last(item); }
         T* rotate(T& self) noexcept { return q_.rotate(self); }
+        void fetch_ahead() noexcept { q_.fetch_ahead(); }
         void trim() noexcept { q_.trim(); }
 
     private:
