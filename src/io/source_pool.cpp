@@ -2,6 +2,9 @@
 
 #include <weft/detail/annotated_locks.hpp>
 
+#include <sys/mman.h>
+
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -11,12 +14,25 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t slab_sources = 64;  // chosen: about two pages
+// Whole pages: malloc() could give none back that a slab is on (docs/design/io.md).
+constexpr std::size_t slab_bytes = 16 << 10;  // chosen: few system calls, and little for few sources
+constexpr std::size_t slab_sources = (slab_bytes - sizeof(void*)) / sizeof(io_source);
 
 struct source_slab {
     io_source sources[slab_sources];
     source_slab* next = nullptr;
 };
+static_assert(sizeof(source_slab) <= slab_bytes);
+
+source_slab* make_slab() noexcept {
+    void* const at = ::mmap(nullptr, slab_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? nullptr : ::new (at) source_slab;
+}
+
+void free_slab(source_slab* s) noexcept {
+    std::destroy_at(s);
+    ::munmap(s, slab_bytes);
+}
 
 spin_lock lock;
 io_source* free_sources WEFT_GUARDED_BY(lock) = nullptr;
@@ -42,7 +58,7 @@ void forget_others() noexcept WEFT_RELEASE(lock) {
     const lock_guard guard(lock);
     if (in_use != 0 || engines != 0) return;
     free_sources = nullptr;
-    while (slabs) delete std::exchange(slabs, slabs->next);
+    while (slabs) free_slab(std::exchange(slabs, slabs->next));
 }
 
 io_source* take() noexcept {
@@ -55,7 +71,7 @@ io_source* take() noexcept {
 }
 
 bool grow() noexcept {
-    auto* const fresh = new (std::nothrow) source_slab;
+    auto* const fresh = make_slab();
     if (!fresh) return false;
     for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];
     const lock_guard guard(lock);
