@@ -219,14 +219,13 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     /// Fetches what a switch to the fiber uses of its block.
     void prefetch_block() const noexcept {
         prefetch(this, sizeof(control_block));
-        prefetch(&cold(), sizeof(wait_cell));
+        prefetch(&cold(), cache_line);
     }
-    /// Fetches the frames that the fiber goes on in; its block is fetched already. A hint: the context of a
-    /// fiber that was woken before it has left its stack (WAIT_WORD-6) is an old one.
+    /// Fetches the frames that the fiber goes on in. Called by the thread that may run it.
     void prefetch_stack() const noexcept {
         // chosen: the frames of a wait for a socket, and of its caller; docs/measurements/run-order.md
         constexpr std::size_t bytes = 1024;
-        if (started()) prefetch(ctx.sp, bytes);
+        if (started() && cold().word.has_left()) prefetch(ctx.sp, bytes);
     }
     /// Whether others may go before it for long (run_queue.hpp): it is new, or a spawner whose
     /// child begins another branch of a tree.

@@ -117,8 +117,8 @@ public:
         }
         since_oldest_.set(0);
         if constexpr (requires { newest->prefetch_stack(); })
-            if (static_cast<std::int32_t>(fetched_until_.get() - head_.load(relaxed)) > 0) [[unlikely]]
-                prefetch_next();
+            if (fetches_.get() != 0) [[unlikely]]
+                fetch_next();
         return take_oldest();
     }
 
@@ -169,9 +169,10 @@ public:
         return nullptr;
     }
 
-    /// Each item that is in the deque now is fetched into the caches shortly before its turn. That
-    /// pays for many, if they have deep stacks; docs/measurements/run-order.md.
-    void fetch_ahead() noexcept { fetched_until_.set(tail_.load(relaxed)); }
+    /// As many calls of pop() as there are items in the deque now fetch items into the caches: those
+    /// two and four places behind the one that they take. That pays for many, if they have deep
+    /// stacks; docs/measurements/run-order.md.
+    void fetch_ahead() noexcept { fetches_.set(in_deque()); }
 
     /// Frees the memory of a burst that is over.
     void trim() noexcept {
@@ -180,7 +181,6 @@ public:
         mask_.set(no_slots);
         head_.store(0, relaxed);
         tail_.store(0, relaxed);
-        fetched_until_.set(0);
     }
 
     /// Fills the batch for a thief (RUN_QUEUE-5) with half of `from`, after allowing for the
@@ -230,12 +230,12 @@ private:
         head_.store(head + 1, relaxed);
         return item;
     }
-    [[gnu::noinline]] void prefetch_next() const noexcept {
-        constexpr std::uint32_t to_stack = 2, to_block = 4;  // items from the one that is taken; chosen
-        if (in_deque() <= to_block) return;
-        const auto head = head_.load(relaxed);
-        at(head + to_block).get()->prefetch_block();
-        at(head + to_stack).get()->prefetch_stack();
+    [[gnu::noinline]] void fetch_next() noexcept {
+        constexpr std::uint32_t to_stack = 2, to_block = 4;  // places behind the item that is taken; chosen
+        fetches_.set(fetches_.get() - 1);
+        const auto head = head_.load(relaxed), n = in_deque();
+        if (n > to_block) at(head + to_block).get()->prefetch_block();
+        if (n > to_stack) at(head + to_stack).get()->prefetch_stack();
     }
     template <class Put>
     void take_oldest(std::uint32_t n, Put put) noexcept {
@@ -284,7 +284,7 @@ private:
     static constexpr auto no_slots = ~std::uint32_t{0};
     plain<std::uint32_t> mask_{no_slots};  // one less than the capacity
     plain<std::uint32_t> since_oldest_{0};  // items taken since the last turn of the oldest
-    plain<std::uint32_t> fetched_until_{0};  // the end of the deque at the last fetch_ahead()
+    plain<std::uint32_t> fetches_{0};  // how many calls of pop() still fetch
     std::unique_ptr<plain<T*>[]> slots_;
 
     alignas(64) plain<std::uint32_t> batch_size_{0};  // RUN_QUEUE-5

@@ -15,6 +15,8 @@ struct item {
     plain<int> taken{0};    // written by the one taker: two takers are a race, or a count of 2
     bool begun = true;
     bool started() const { return begun; }
+    void prefetch_block() const {}
+    void prefetch_stack() const {}
 };
 
 // The atomics of a queue, in order of construction.
@@ -33,6 +35,7 @@ struct bench {
         items[i].payload.set(1);
         mine.enter();
         model::check(mine.push(items[i]), "there is room");
+        mine.fetch_ahead();
         mine.leave();
     }
     void push_next(unsigned i) {

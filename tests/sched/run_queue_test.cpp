@@ -231,51 +231,63 @@ TEST_F(run_queue_order, RUN_QUEUE_2_a_call_ends_by_withdrawal_or_by_an_answer) {
     EXPECT_TRUE(other.withdraw());
 }
 
-/// One owner, which is outside for random times, and three thieves that take turns; each item is marked by whoever takes it.
 struct fetched_item : item {
     mutable int blocks = 0, stacks = 0;
     void prefetch_block() const { ++blocks; }
     void prefetch_stack() const { ++stacks; }
 };
 
-// Ten items that were woken together, and ten that came later.
-TEST(run_queue, items_woken_together_are_fetched_before_their_turn) {
-    test::held_queue<fetched_item, 4, 4> q;
-    decltype(q)::owner mine(q);
-    std::array<fetched_item, 20> items;
-    mine.enter();
-    for (std::size_t i = 0; i < 10; ++i) ASSERT_TRUE(mine.push(items[i]));
-    mine.fetch_ahead();
-    for (std::size_t i = 10; i < 20; ++i) ASSERT_TRUE(mine.push(items[i]));
-    for (std::size_t i = 0; i < 20; ++i) {
-        ASSERT_EQ(mine.pop(), &items[i]);
-        if (i < 10) {
-            EXPECT_EQ(items[i + 2].stacks, 1) << i;
+class run_queue_fetches : public ::testing::Test {
+protected:
+    using queue = test::held_queue<fetched_item, 4, 4>;
+
+    void SetUp() override { mine.enter(); }
+    void TearDown() override { mine.leave(); }
+    void push(std::size_t from, std::size_t to) {
+        for (auto i = from; i < to; ++i) ASSERT_TRUE(mine.push(items[i]));
+    }
+    void pop(std::size_t from, std::size_t to) {
+        for (auto i = from; i < to; ++i) ASSERT_EQ(mine.pop(), &items[i]);
+    }
+    /// That these items were fetched, once each, and no others.
+    void expect(std::size_t blocks_from, std::size_t blocks_to, std::size_t stacks_from, std::size_t stacks_to) {
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            EXPECT_EQ(items[i].blocks, blocks_from <= i && i < blocks_to ? 1 : 0) << i;
+            EXPECT_EQ(items[i].stacks, stacks_from <= i && i < stacks_to ? 1 : 0) << i;
         }
     }
-    mine.leave();
-    for (std::size_t i = 0; i < 20; ++i) {
-        EXPECT_EQ(items[i].stacks, 2 <= i && i < 12 ? 1 : 0) << i;
-        EXPECT_EQ(items[i].blocks, 4 <= i && i < 14 ? 1 : 0) << i;
-    }
+
+    queue q;
+    queue::owner mine{q};
+    std::array<fetched_item, 200> items;
+};
+
+TEST_F(run_queue_fetches, nothing_unless_asked_to) {
+    push(0, 100);
+    pop(0, 100);
+    expect(0, 0, 0, 0);
 }
 
-TEST(run_queue, nothing_is_fetched_that_is_not_in_the_queue) {
-    test::held_queue<fetched_item, 4, 4> q;
-    decltype(q)::owner mine(q);
-    std::array<fetched_item, 6> items;
-    mine.enter();
-    for (auto& each : items) ASSERT_TRUE(mine.push(each));
+TEST_F(run_queue_fetches, what_stands_behind_as_many_as_there_were) {
+    push(0, 20);
+    pop(0, 20);
+    push(20, 30);
     mine.fetch_ahead();
-    for (auto& each : items) ASSERT_EQ(mine.pop(), &each);
-    mine.leave();
-    EXPECT_EQ(items[4].blocks, 1);
-    EXPECT_EQ(items[5].blocks, 1);
-    EXPECT_EQ(items[2].stacks, 1);
-    EXPECT_EQ(items[3].stacks, 1);
-    EXPECT_EQ(items[4].stacks, 0);  // too few were left
+    push(30, 40);
+    pop(20, 21);
+    expect(24, 25, 22, 23);
+    pop(21, 40);
+    expect(24, 34, 22, 32);
 }
 
+TEST_F(run_queue_fetches, nothing_that_is_not_in_the_queue) {
+    push(0, 6);
+    mine.fetch_ahead();
+    pop(0, 6);
+    expect(4, 6, 2, 6);
+}
+
+/// One owner, which is outside for random times, and three thieves that take turns; each item is marked by whoever takes it.
 TEST(run_queue, RUN_QUEUE_1_RUN_QUEUE_4_every_item_is_taken_once_stress) {
     prepare_heavy_fence();
     using queue = test::held_queue<item, 16, 8>;
