@@ -5,6 +5,9 @@
 // Invariants
 //   INTRUSIVE_LIST-1  An element is in one list or in none; `linked()` tells which.
 //   INTRUSIVE_LIST-2  The list never touches an element that is not linked into it.
+//   INTRUSIVE_LIST-3  next_ is null in an element that is in no list, and points to the element
+//                     itself in the last one of a list. So "linked" needs no word of its own, and an
+//                     element of zeros is in no list.
 #pragma once
 
 #include "base/panic.hpp"
@@ -18,13 +21,12 @@ class intrusive_list;
 template <class T>
 class list_hook {
 public:
-    bool linked() const noexcept { return linked_; }
+    bool linked() const noexcept { return next_ != nullptr; }
 
 private:
     friend class intrusive_list<T>;
-    T* next_ = nullptr;
-    T* prev_ = nullptr;
-    bool linked_ = false;
+    T* next_ = nullptr;  // INTRUSIVE_LIST-3
+    T* prev_ = nullptr;  // null in the first one
 };
 
 template <class T>
@@ -36,24 +38,26 @@ public:
 
     bool empty() const noexcept { return head_ == nullptr; }
     T* front() const noexcept { return head_; }
-    T* next(const T& e) const noexcept { return hook(e).next_; }
+    /// The element behind `e`, which is in this list. Null behind the last one.
+    T* next(const T& e) const noexcept {
+        T* const n = hook(e).next_;
+        return n == &e ? nullptr : n;
+    }
 
     void push_back(T& e) noexcept {
         auto& h = hook(e);
-        require(!h.linked_, "INTRUSIVE_LIST-1: an element is in one list at a time");
-        h.next_ = nullptr;
+        require(!h.linked(), "INTRUSIVE_LIST-1: an element is in one list at a time");
+        h.next_ = &e;
         h.prev_ = tail_;
-        h.linked_ = true;
         (tail_ ? hook(*tail_).next_ : head_) = &e;
         tail_ = &e;
     }
 
     void push_front(T& e) noexcept {
         auto& h = hook(e);
-        require(!h.linked_, "INTRUSIVE_LIST-1: an element is in one list at a time");
-        h.next_ = head_;
+        require(!h.linked(), "INTRUSIVE_LIST-1: an element is in one list at a time");
+        h.next_ = head_ ? head_ : &e;
         h.prev_ = nullptr;
-        h.linked_ = true;
         (head_ ? hook(*head_).prev_ : tail_) = &e;
         head_ = &e;
     }
@@ -61,21 +65,23 @@ public:
     /// Takes `e` out of the list. Does nothing if `e` is in no list.
     void remove(T& e) noexcept {
         auto& h = hook(e);
-        if (!h.linked_) return;
-        (h.prev_ ? hook(*h.prev_).next_ : head_) = h.next_;
-        (h.next_ ? hook(*h.next_).prev_ : tail_) = h.prev_;
+        if (!h.linked()) return;
+        T* const behind = next(e);
+        T* const before = h.prev_;
+        if (before)
+            hook(*before).next_ = behind ? behind : before;
+        else
+            head_ = behind;
+        (behind ? hook(*behind).prev_ : tail_) = before;
         h.next_ = h.prev_ = nullptr;
-        h.linked_ = false;
     }
 
     T* pop_front() noexcept {
         T* const e = head_;
         if (!e) return nullptr;
-        auto& h = hook(*e);
-        head_ = h.next_;
+        head_ = next(*e);
         (head_ ? hook(*head_).prev_ : tail_) = nullptr;
-        h.next_ = nullptr;
-        h.linked_ = false;
+        hook(*e).next_ = nullptr;
         return e;
     }
 
