@@ -38,7 +38,7 @@ std::string new_key() {
     return base64(bytes);
 }
 
-void check_options(const connect_options& o, const socket_url& url) {
+void check_options(const connect_options& o, const http_url& url) {
     const auto refuse_option = [](const std::string& words) { throw std::invalid_argument("weft::ws::connect: " + words); };
     check_ping(o.ping, "weft::ws::connect");
     check_compression(o.compression, "weft::ws::connect");
@@ -53,8 +53,8 @@ void check_options(const connect_options& o, const socket_url& url) {
     }
 }
 
-std::string request_of(const socket_url& url, const connect_options& o, const std::string& key) {
-    std::string q = "GET " + url.target + " HTTP/1.1\r\nHost: " + url.authority +
+std::string request_of(const http_url& url, const connect_options& o, const std::string& key) {
+    std::string q = "GET " + url.target + " HTTP/1.1\r\nHost: " + url.authority() +
                     "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key +
                     "\r\n";
     for (std::size_t i = 0; i < o.protocols.size(); ++i)
@@ -121,7 +121,7 @@ link_settings check_answer(const http::headers& h, const std::string& key, const
     return settings_of(o, side::client, std::string(protocol), deflate);
 }
 
-io::byte_stream open_stream(const socket_url& url, const connect_options& o) {
+io::byte_stream open_stream(const http_url& url, const connect_options& o) {
     const net::endpoint server{.host = url.host, .port = url.port};
     io::byte_stream s = o.connect ? o.connect(server) : io::byte_stream(tcp::stream::connect(server));
     return url.tls ? o.tls->connect_over(std::move(s), url.host) : std::move(s);
