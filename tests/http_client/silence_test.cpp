@@ -1,14 +1,11 @@
 // silence_test.cpp - what counts as the silence of a server: it neither takes nor sends a byte, while it has the turn.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <stdexcept>
-#include <vector>
+#include <string>
 
 #include <weft/explore.hpp>
-#include <weft/http/client.hpp>
-#include <weft/net/simulated_network.hpp>
 
+#include "http_client/support/in_memory.hpp"
 #include "http_client/support/scripted.hpp"
 
 namespace {
@@ -16,53 +13,13 @@ namespace {
 using namespace weft;
 using namespace std::chrono_literals;
 using test::ok;
-
-void require(bool holds, const char* what) {
-    if (!holds) throw std::logic_error(what);
-}
-
-/// Serves each connection by a function, in a network without time but that of the runtime.
-class server_in_memory {
-public:
-    explicit server_in_memory(std::function<void(net::simulated_stream&)> serve)
-        : serve_(std::move(serve)), accepting_(spawn([this] {
-              for (;;) serving_.push_back(spawn([this](net::simulated_stream s) { serve_(s); }, listener_.accept()));
-          })) {}
-    ~server_in_memory() {
-        accepting_.request_stop();
-        for (auto& f : serving_) f.request_stop();
-    }
-
-    http::client_options options(std::chrono::nanoseconds silence) {
-        return {.silence_timeout = silence,
-                .connect = [this](const net::endpoint& to) -> io::byte_stream { return net_.connect("client", to); }};
-    }
-
-private:
-    net::simulated_network net_;
-    net::simulated_listener listener_ = net_.listen({.host = "server", .port = 80});
-    const std::function<void(net::simulated_stream&)> serve_;
-    std::vector<fiber<>> serving_;
-    fiber<> accepting_;
-};
-
-/// Reads up to and including `end`, or until the client leaves, `piece` bytes at most at a time, with a pause before each.
-void take(net::simulated_stream& from, std::string_view end, std::size_t piece, std::chrono::nanoseconds pause) {
-    std::vector<std::byte> room(piece);
-    std::string last;
-    std::error_code error;
-    while (!last.ends_with(end)) {
-        this_fiber::sleep_for(pause);
-        const auto n = from.read_some(room, error);
-        if (n == 0) return;
-        last.append(reinterpret_cast<const char*>(room.data()), n);
-        if (last.size() > 1000) last.erase(0, last.size() - 1000);
-    }
-}
+using test::require;
+using test::server_in_memory;
+using test::take;
 
 TEST(http_client_silence, a_slow_taker_is_not_silent) {
     explore(3, [] {
-        server_in_memory server([](net::simulated_stream& s) {
+        server_in_memory server([](io::byte_stream& s) {
             take(s, "the end", 10000, 100ms);  // a MB in ten seconds
             s.write_some(ok("taken"));
         });
@@ -73,7 +30,7 @@ TEST(http_client_silence, a_slow_taker_is_not_silent) {
 
 TEST(http_client_silence, one_that_takes_nothing_is_found_out) {
     explore(3, [] {
-        server_in_memory server([](net::simulated_stream&) { this_fiber::sleep_for(1h); });
+        server_in_memory server([](io::byte_stream&) { this_fiber::sleep_for(1h); });
         http::client client(server.options(1s));
         const auto begin = weft::now();
         try {
@@ -90,7 +47,7 @@ TEST(http_client_silence, one_that_takes_nothing_is_found_out) {
 
 TEST(http_client_silence, no_answer_is_due_while_the_request_is_sent) {
     explore(3, [] {
-        server_in_memory server([](net::simulated_stream& s) {
+        server_in_memory server([](io::byte_stream& s) {
             take(s, "\r\n0\r\n\r\n", 10000, 0s);
             this_fiber::sleep_for(900ms);
             s.write_some(ok("late"));
@@ -111,7 +68,7 @@ TEST(http_client_silence, no_answer_is_due_while_the_request_is_sent) {
 
 TEST(http_client_silence, an_answer_is_due_when_nothing_more_is_sent) {
     explore(3, [] {
-        server_in_memory server([](net::simulated_stream& s) { take(s, "never", 10000, 0s); });
+        server_in_memory server([](io::byte_stream& s) { take(s, "never", 10000, 0s); });
         http::client client(server.options(1s));
         for (const bool is_whole : {true, false}) {
             auto t = client.open({.method = "POST", .url = "http://server/", .body = http::chunked});

@@ -144,6 +144,16 @@ TEST(http_client_proxy, is_left_out_for_excepted_servers) {
         EXPECT_EQ(through(direct), "") << direct;
     for (const char* other : {"http://anexample.org", "http://example.org.evil", "http://only", "http://only:82"})
         EXPECT_NE(through(other), "") << other;
+    const proxy_choice blocks({.http = "p", .except = "10.0.0.0/8,192.0.2.128/25 fd00::/9,2001:db8::/128,198.51.100.7/32"});
+    const auto is_direct = [&](const char* host) { return blocks.of({.tls = false, .login = {}, .host = host}) == nullptr; };
+    for (const char* in : {"10.0.0.0", "10.255.3.4", "192.0.2.128", "192.0.2.255", "fd7f::1", "2001:db8::", "198.51.100.7"})
+        EXPECT_TRUE(is_direct(in)) << in;
+    for (const char* out : {"11.0.0.0", "192.0.2.127", "fd80::1", "2001:db8::1", "198.51.100.6", "::10.0.0.0", "10.example.org",
+                            "10.0.0.0.0", "a00::"})
+        EXPECT_FALSE(is_direct(out)) << out;
+    EXPECT_EQ(proxy_choice({.http = "p", .except = "0.0.0.0/0"}).of({.tls = false, .login = {}, .host = "9.9.9.9"}), nullptr);
+    for (const char* bad : {"10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "a/8", "::/129", "10.0.0.0/8x", "10.0.0.0/-1", "/8"})
+        EXPECT_THROW(proxy_choice({.http = "p", .except = bad}), std::invalid_argument) << bad;
     EXPECT_EQ(proxy_choice({.http = "p", .except = "*"}).of({.tls = false, .login = {}, .host = "a"}), nullptr);
     EXPECT_THROW(proxy_choice({.http = "socks5://p"}), std::invalid_argument);
     EXPECT_THROW(proxy_choice({.http = "http://p/path"}), std::invalid_argument);

@@ -15,7 +15,8 @@ struct proxies {
     std::string http = {};   ///< for http:// URLs; empty: none
     std::string https = {};  ///< for https:// URLs; empty: none
     /// Servers that are reached directly, separated by commas: `example.org` is also each host below
-    /// it, and so is `.example.org`; an address is meant literally; each may have a `:port`; `*` is every server.
+    /// it, and so is `.example.org`; an address is meant literally; each may have a `:port`; `10.0.0.0/8` and
+    /// `fd00::/8` are all addresses that begin with these bits; `*` is every server.
     std::string except = {};
 };
 

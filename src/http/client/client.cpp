@@ -80,6 +80,7 @@ struct client::impl {
                 raise(t->hop().method, head.url, why, true);
             }
             t->discard_body();
+            t->finish_sending();
         }
     }
 
@@ -94,6 +95,7 @@ answer client::send(std::string_view method, std::string_view url, std::optional
     auto hop = first_hop(method, url, o.headers, body ? body_size(body->size()) : body_size());
     const auto t = impl_->follow(std::move(hop), body, o.timeout, o.redirects);
     auto text = t->read_all(o.max_body_bytes.value_or(impl_->core.options.max_body_bytes));
+    t->finish_sending();
     auto a = t->take_answer();
     a.body = std::move(text);
     return a;

@@ -45,29 +45,44 @@ std::size_t within(std::chrono::nanoseconds silence, const char* what, Operation
 
 }  // namespace
 
-void client_exchange::send(std::string_view first, std::string_view second) {
+template <class Operation>
+std::size_t client_exchange::sending(Operation&& operate) {
+    const auto n = within(limits_.silence, "sending", operate, [] { return false; });
+    sends_.fetch_add(1, relaxed);  // only counts
+    return n;
+}
+
+std::string_view client_exchange::begin_sending(std::string_view first, std::string_view second) {
     // chosen: as much of a body as leaves together with the head
     constexpr std::size_t most_together = std::size_t{1} << 14;
-    const auto sending = [&](auto&& operate) {
-        const auto n = within(limits_.silence, "sending", operate, [] { return false; });
-        sends_.fetch_add(1, relaxed);  // only counts
-        return n;
-    };
     const auto begin = second.substr(0, most_together);
     const std::array<std::span<const std::byte>, 2> pieces{std::as_bytes(std::span(first)), std::as_bytes(std::span(begin))};
     sending([&](std::error_code& error) {
         return begin.empty() ? stream_.write_all(pieces[0], error) : stream_.write_all(pieces, error);
     });
+    auto rest = second.substr(begin.size());
+    while (!rest.empty()) {
+        std::error_code error;  // of a lost connection, of which send() tells
+        const auto n = stream_.try_write_some(std::as_bytes(std::span(rest)), error);
+        if (!n || error) break;
+        rest.remove_prefix(*n);
+    }
+    return rest;
+}
+
+void client_exchange::send(std::string_view rest) {
     // The limit counts from one byte that is taken to the next, however long the whole takes.
-    for (auto rest = std::as_bytes(std::span(second)).subspan(begin.size()); !rest.empty();)
-        rest = rest.subspan(sending([&](std::error_code& error) { return stream_.write_some(rest, error); }));
+    while (!rest.empty()) {
+        const auto bytes = std::as_bytes(std::span(rest));
+        rest.remove_prefix(sending([&](std::error_code& error) { return stream_.write_some(bytes, error); }));
+    }
 }
 
 std::size_t client_exchange::receive(std::span<std::byte> into) {
     // A server need not answer while it is still being sent the request.
     auto was_sending = [&, seen = sends_.load(relaxed)]() mutable {
         const auto before = std::exchange(seen, sends_.load(relaxed));
-        return before != seen;
+        return before != seen || other_sends_.load(relaxed);
     };
     const auto n = within(
         limits_.silence, "receiving", [&](std::error_code& error) { return stream_.read_some(into, error); }, was_sending);

@@ -39,8 +39,14 @@ public:
     client_exchange(io::byte_stream& on, input_buffer& in, const exchange_limits& limits) noexcept
         : stream_(on), in_(in), limits_(limits) {}
 
+    /// Sends the first piece with the beginning of the second, and of the rest what leaves without waiting.
+    ///
+    /// \returns  what is left of the second piece. \parks while the server does not accept the beginning.
+    std::string_view begin_sending(std::string_view first, std::string_view second);
     /// \parks  while the server accepts nothing.
-    void send(std::string_view first, std::string_view second = {});
+    void send(std::string_view rest);
+    /// While another fiber sends, no answer is due, and the silence of the server is that fiber's failure.
+    void set_other_sends(bool whether) noexcept { other_sends_.store(whether, relaxed); }
 
     /// Reads the head of the next answer. \parks until it is there.
     void read_head(http::answer& into, bool is_of_head_request);
@@ -67,6 +73,8 @@ public:
 private:
     enum class framing : std::uint8_t { none, length, chunked, to_the_end };
 
+    template <class Operation>
+    std::size_t sending(Operation&& operate);
     void frame(const http::answer& a, bool is_of_head_request);
     std::size_t receive(std::span<std::byte> into);
     void receive_into_buffer();
@@ -77,6 +85,7 @@ private:
     input_buffer& in_;
     const exchange_limits& limits_;
     atomic<unsigned> sends_{0};  // operations of send() that have succeeded
+    atomic<bool> other_sends_{false};
     head_scan scan_;
     answer_facts facts_;
     chunk_decoder chunks_;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "base/in_quotes.hpp"
 #include "http/ascii.hpp"
 
 namespace weft::detail {
@@ -38,6 +39,14 @@ proxy_choice::proxy_choice(const http::proxies& p)
         rest.remove_prefix(std::min(end + 1, rest.size()));
         if (word.empty()) continue;
         exception e;
+        if (word.find('/') != word.npos) {
+            e.block = address_block::parse(word);
+            if (!e.block)
+                throw std::invalid_argument("weft: http::client: proxy.except has " + in_quotes(word) +
+                                            ", which is no block of addresses such as 10.0.0.0/8");
+            except_.push_back(std::move(e));
+            continue;
+        }
         // The only colon, or one behind a bracket, begins a port; others are of an IPv6 address.
         const auto colon = word.rfind(':');
         if (colon != word.npos && (word.find(':') == colon || word[colon - 1] == ']')) {
@@ -63,6 +72,7 @@ bool proxy_choice::is_excepted(const http_url& to) const noexcept {
     return std::any_of(except_.begin(), except_.end(), [&](const exception& e) {
         if (e.port && *e.port != to.port) return false;
         const std::string_view host = to.host;
+        if (e.block) return e.block->has(host);
         if (e.host.empty() || host == e.host) return true;
         if (is_digit(e.host.back())) return false;  // an address, which is nothing's end
         return host.size() > e.host.size() && host.ends_with(e.host) && host[host.size() - e.host.size() - 1] == '.';

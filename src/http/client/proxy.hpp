@@ -8,6 +8,7 @@
 
 #include <weft/http/proxies.hpp>
 
+#include "http/client/address_block.hpp"
 #include "http/client/url.hpp"
 
 namespace weft::detail {
@@ -24,7 +25,8 @@ public:
 private:
     struct exception {
         std::string host;  // in lower case; empty: every one
-        std::optional<std::uint16_t> port;
+        std::optional<std::uint16_t> port = {};
+        std::optional<address_block> block = {};  // if there is one, `host` is empty
     };
 
     bool is_excepted(const http_url& to) const noexcept;

@@ -9,6 +9,7 @@
 #include "http/ascii.hpp"
 #include "http/client/request_head.hpp"
 #include "http/field_list.hpp"
+#include "spawn/admission.hpp"
 
 namespace weft::detail {
 namespace {
@@ -129,10 +130,11 @@ void http_transfer::perform(std::string_view body) {
             if (!is_kept) lease_.open(core_.dialer.open(hop_.url, via_));
             exchange_.emplace(lease_.stream(), lease_.buffers().in, core_.limits);
             try {
-                if (send(lease_.buffers().out, body)) done(sending);
+                send_request(body);
                 ensure_head();
                 return;
             } catch (const client_failure& failure) {
+                sender_ = {};
                 const auto& why = send_failure_ && failure.is_lost_connection ? *send_failure_ : failure;
                 if (!is_kept || !may_send_again(why)) throw why;
             }
@@ -146,10 +148,11 @@ void http_transfer::perform(std::string_view body) {
 }
 
 /// \returns  false if the connection was lost: the server may have answered before, and head() sees.
-bool http_transfer::send(std::string_view first, std::string_view second) {
+template <class F>
+bool http_transfer::attempted(F&& sending) {
     was_sent_.store(true, relaxed);
     try {
-        exchange_->send(first, second);
+        sending();
         return true;
     } catch (client_failure& failure) {
         if (!failure.is_lost_connection) throw;
@@ -158,6 +161,48 @@ bool http_transfer::send(std::string_view first, std::string_view second) {
     is_refused_ = true;
     is_spoilt_.store(true, relaxed);  // read by the same fiber, or after sides_
     return false;
+}
+
+/// A server may answer before it has the whole body, and may take no more of it until its answer is read.
+void http_transfer::send_request(std::string_view body) {
+    if (!attempted([&] { body = exchange_->begin_sending(lease_.buffers().out, body); })) return;
+    if (!body.empty() && !limits_fibers(core_.home)) {  // with a limit, all places may be taken by requests
+        exchange_->set_other_sends(true);
+        sender_ = spawn_in(core_.home, {.name = "http-client body"}, [this, body] { send_rest(body); });
+        return;
+    }
+    if (attempted([&] { exchange_->send(body); })) done(sending);
+}
+
+/// The body of sender_.
+void http_transfer::send_rest(std::string_view body) noexcept {
+    bool is_failed = false;
+    try {
+        if (attempted([&] { exchange_->send(body); })) done(sending);
+    } catch (client_failure& failure) {
+        send_failure_ = std::move(failure);
+        is_failed = true;
+    } catch (...) {  // stopped by finish_sending() or the destructor, or no memory
+        is_failed = true;
+    }
+    if (is_failed) {
+        is_spoilt_.store(true, relaxed);  // read after the end of this fiber
+        // acquire pairs with read_next_head(). The fiber that waits for the answer gets this failure instead, so the
+        // stream ends before an answer is due.
+        if (!has_head_.load(acquire)) abort();
+    }
+    exchange_->set_other_sends(false);
+}
+
+void http_transfer::finish_sending() {
+    reported([&] {
+        if (!sender_.joinable()) return;
+        if (answer_.status < 300)
+            sender_.join();
+        else
+            static_cast<void>(sender_.join_for(discard_time));
+        sender_ = {};
+    });
 }
 
 /// Sends the head if it is not sent yet, what was collected, and `more`, as one chunk if there are chunks.
@@ -176,7 +221,7 @@ bool http_transfer::send_collected(std::string_view more, bool is_last) {
     collected_.clear();
     if (is_last && hop_.body.is_chunked()) out.append(is_chunk ? "\r\n0\r\n\r\n" : "0\r\n\r\n");
     if (out.empty() && more.empty()) return true;
-    const bool sent = send(out, more);
+    const bool sent = attempted([&] { exchange_->send(exchange_->begin_sending(out, more)); });
     out.clear();
     if (is_chunk && !is_last) out.append("\r\n");
     return sent;
@@ -186,7 +231,7 @@ bool http_transfer::send_collected(std::string_view more, bool is_last) {
 bool http_transfer::agrees() {
     if (!hop_.waits_for_continue || std::exchange(has_asked_, true)) return !is_refused_;
     auto& out = lease_.buffers().out;
-    if (!send(out, {})) return false;
+    if (!attempted([&] { exchange_->begin_sending(out, {}); })) return false;
     out.clear();
     await_verdict();
     // acquire pairs with read_next_head(). A server that says nothing does not know the expectation.

@@ -10,6 +10,9 @@
 //   TRANSFER-2  Only a fiber that has head_mutex_ reads a head. A sender that waits for "100 Continue" reads
 //               it itself, or waits for the permit of verdicts_ that the reading fiber releases behind it.
 //   TRANSFER-3  Once the caller has the transfer, lease_ changes only under lease_mutex_, which abort() takes as well.
+//   TRANSFER-4  Of a body that perform() was given, sender_ sends what the server does not take at once; it has the
+//               sending side, and send_failure_, until it has ended. It ends before the body of the caller does:
+//               finish_sending() and the destructor see to that.
 #pragma once
 
 #include <optional>
@@ -17,6 +20,7 @@
 #include <string_view>
 
 #include <weft/deadline.hpp>
+#include <weft/fiber.hpp>
 #include <weft/mutex.hpp>
 #include <weft/semaphore.hpp>
 
@@ -54,9 +58,12 @@ public:
     http_transfer(const http_transfer&) = delete;
     http_transfer& operator=(const http_transfer&) = delete;
 
-    /// Sends the request with its whole body and reads the head of the answer; once more if the kept
-    /// connection was lost.
+    /// Sends the request and reads the head of the answer; once more if the kept connection was lost. The body may
+    /// still be under way then: it must stay until finish_sending() has returned, or the transfer is gone.
     void perform(std::string_view body);
+    /// Called behind the answer to perform(). A server that has accepted the request gets its whole body; another
+    /// one may have taken what it wanted.
+    void finish_sending();
     /// Takes a connection for a request whose body write() sends.
     void begin();
 
@@ -87,7 +94,10 @@ private:
     bool is_repeatable() const noexcept;
     bool is_stale();
     bool may_send_again(const client_failure& why) const noexcept;
-    bool send(std::string_view first, std::string_view second);
+    template <class F>
+    bool attempted(F&& sending);
+    void send_request(std::string_view body);
+    void send_rest(std::string_view body) noexcept;
     bool send_collected(std::string_view more, bool is_last);
     bool agrees();
     void await_verdict();
@@ -120,6 +130,7 @@ private:
     bool is_ended_ = false;      // finish() was called
     atomic<unsigned> sides_{0};  // those that are done
     atomic<bool> is_spoilt_{false};  // the connection cannot be kept
+    weft::fiber<> sender_;  // TRANSFER-4; destroyed first
 };
 
 }  // namespace weft::detail
