@@ -374,12 +374,12 @@ TEST_P(http_client_connection, goes_to_unix_sockets_and_by_its_own_function) {
 TEST(http_client_environment, names_proxies) {
     ::setenv("http_proxy", "p:1", 1);
     ::setenv("HTTPS_PROXY", "http://q:2", 1);
-    ::setenv("no_proxy", "x,y", 1);
+    ::setenv("no_proxy", "x, https://intranet/,10.0.0.0/8,y", 1);  // an URL is what other programs may understand
     const auto p = http::proxies_from_environment();
     for (const char* name : {"http_proxy", "HTTPS_PROXY", "no_proxy"}) ::unsetenv(name);
     EXPECT_EQ(p.http, "p:1");
     EXPECT_EQ(p.https, "http://q:2");
-    EXPECT_EQ(p.except, "x,y");
+    EXPECT_EQ(p.except, "x,10.0.0.0/8,y,");
     ::setenv("HTTP_PROXY", "cgi:1", 1);
     EXPECT_EQ(http::proxies_from_environment().http, "");
     ::unsetenv("HTTP_PROXY");

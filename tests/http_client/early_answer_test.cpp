@@ -17,6 +17,7 @@ using test::ok;
 using test::require;
 using test::server_in_memory;
 using test::take;
+using test::with_end;
 
 constexpr std::size_t much = 1'000'000;  // more than a simulated connection holds
 
@@ -69,7 +70,7 @@ TEST(http_client_early_answer, an_accepted_body_is_sent_to_its_end) {
             this_fiber::sleep_for(1h);
         });
         http::client client(server.options(10s));
-        require(client.post("http://server/", std::string(much, 'x') + "the end").body == "accepted", "another answer");
+        require(client.post("http://server/", with_end(much)).body == "accepted", "another answer");
         this_fiber::sleep_for(10s);  // for what is on its way
         require(has_come, "a part of the body was not sent");
     });
@@ -116,6 +117,44 @@ TEST(http_client_early_answer, limits_hold_for_a_body_that_is_not_taken) {
     });
 }
 
+TEST(http_client_early_answer, the_limit_of_the_request_takes_no_answer_that_is_there) {
+    explore(20, [] {
+        server_in_memory server([](io::byte_stream& s) {
+            take_head(s);
+            this_fiber::sleep_for(500ms);
+            s.write_all("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nno!");
+            this_fiber::sleep_for(1h);
+        });
+        http::client client(server.options(10s));
+        require(client.send("POST", "http://server/", std::string(much, 'x'), {.timeout = 550ms}).body == "no!",
+                "another answer");
+    });
+}
+
+TEST(http_client_early_answer, an_answer_at_the_end_of_the_silence_is_whole_or_late) {
+    int answers = 0, late = 0;
+    explore(500, [&] {
+        server_in_memory server([](io::byte_stream& s) {
+            take_head(s);
+            this_fiber::sleep_for(10s);
+            std::error_code error;
+            s.write_all("HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n" + std::string(10000, 'a'), error);
+            s.write_all(std::string(20000, 'a'), error);
+            this_fiber::sleep_for(1h);
+        });
+        http::client client(server.options(10s));
+        try {
+            require(client.post("http://server/", std::string(much, 'x')).body.size() == 30000, "a part of an answer");
+            ++answers;
+        } catch (const http::client_error& e) {
+            require(e.code() == std::errc::timed_out, e.what());
+            ++late;
+        }
+    });
+    EXPECT_GT(answers, 0);
+    EXPECT_GT(late, 0);
+}
+
 TEST(http_client_early_answer, a_stop_ends_the_sender_too) {
     explore(20, [] {
         server_in_memory server([](io::byte_stream&) { this_fiber::sleep_for(1h); });
@@ -148,7 +187,7 @@ TEST(http_client_early_answer, a_lost_kept_connection_is_tried_again_with_the_wh
         });
         http::client client(server.options(10s));
         require(client.get("http://server/").body == "first", "another answer");
-        require(client.put("http://server/", std::string(much, 'x') + "the end").body == "again", "another answer");
+        require(client.put("http://server/", with_end(much)).body == "again", "another answer");
         require(connections == 2, "another number of connections");
     });
 }

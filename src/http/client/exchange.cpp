@@ -61,13 +61,10 @@ std::string_view client_exchange::begin_sending(std::string_view first, std::str
         return begin.empty() ? stream_.write_all(pieces[0], error) : stream_.write_all(pieces, error);
     });
     auto rest = second.substr(begin.size());
-    while (!rest.empty()) {
-        std::error_code error;  // of a lost connection, of which send() tells
-        const auto n = stream_.try_write_some(std::as_bytes(std::span(rest)), error);
-        if (!n || error) break;
-        rest.remove_prefix(*n);
-    }
-    return rest;
+    // What a layer such as TLS has accepted need not have left, and its write_some() waits for that.
+    if (rest.empty() || !source_of(stream_)) return rest;
+    std::error_code error;  // of a lost connection, of which send() tells
+    return rest.substr(stream_.try_write_some(std::as_bytes(std::span(rest)), error).value_or(0));
 }
 
 void client_exchange::send(std::string_view rest) {

@@ -39,7 +39,7 @@ public:
     client_exchange(io::byte_stream& on, input_buffer& in, const exchange_limits& limits) noexcept
         : stream_(on), in_(in), limits_(limits) {}
 
-    /// Sends the first piece with the beginning of the second, and of the rest what leaves without waiting.
+    /// Sends the first piece with the beginning of the second, and of the rest what a socket takes at once.
     ///
     /// \returns  what is left of the second piece. \parks while the server does not accept the beginning.
     std::string_view begin_sending(std::string_view first, std::string_view second);

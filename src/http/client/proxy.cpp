@@ -22,6 +22,16 @@ std::optional<http_url> parse_proxy(const char* option, const std::string& text)
     return url;
 }
 
+/// Calls f with each word of the list of servers.
+template <class F>
+void for_each_word(std::string_view list, F&& f) {
+    while (!list.empty()) {
+        const auto end = std::min(list.find_first_of(", \t"), list.size());
+        if (end > 0) f(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+}
+
 /// The value of the first of the variables that is set and not empty.
 std::string variable(std::initializer_list<const char*> names) {
     for (const char* name : names)
@@ -33,11 +43,7 @@ std::string variable(std::initializer_list<const char*> names) {
 
 proxy_choice::proxy_choice(const http::proxies& p)
     : http_(parse_proxy("proxy.http", p.http)), https_(parse_proxy("proxy.https", p.https)) {
-    for (std::string_view rest = p.except; !rest.empty();) {
-        const auto end = std::min(rest.find_first_of(", \t"), rest.size());
-        auto word = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        if (word.empty()) continue;
+    for_each_word(p.except, [this](std::string_view word) {
         exception e;
         if (word.find('/') != word.npos) {
             e.block = address_block::parse(word);
@@ -45,7 +51,7 @@ proxy_choice::proxy_choice(const http::proxies& p)
                 throw std::invalid_argument("weft: http::client: proxy.except has " + in_quotes(word) +
                                             ", which is no block of addresses such as 10.0.0.0/8");
             except_.push_back(std::move(e));
-            continue;
+            return;
         }
         // The only colon, or one behind a bracket, begins a port; others are of an IPv6 address.
         const auto colon = word.rfind(':');
@@ -61,11 +67,11 @@ proxy_choice::proxy_choice(const http::proxies& p)
         if (word.starts_with('[') && word.ends_with(']')) word = word.substr(1, word.size() - 2);
         if (word.starts_with("*.")) word.remove_prefix(1);
         if (word.starts_with('.')) word.remove_prefix(1);
-        if (word.empty()) continue;
+        if (word.empty()) return;
         if (word != "*")
             for (char c : word) e.host.push_back(lower(c));
         except_.push_back(std::move(e));
-    }
+    });
 }
 
 bool proxy_choice::is_excepted(const http_url& to) const noexcept {
@@ -89,9 +95,14 @@ const http_url* proxy_choice::of(const http_url& to) const noexcept {
 namespace weft::http {
 
 proxies proxies_from_environment() {
+    // Other programs read the variable too, and what they understand is no fault of this one.
+    std::string except;
+    detail::for_each_word(detail::variable({"no_proxy", "NO_PROXY"}), [&](std::string_view word) {
+        if (word.find('/') == word.npos || detail::address_block::parse(word)) except.append(word).push_back(',');
+    });
     return {.http = detail::variable({"http_proxy", "all_proxy", "ALL_PROXY"}),
             .https = detail::variable({"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}),
-            .except = detail::variable({"no_proxy", "NO_PROXY"})};
+            .except = except};
 }
 
 }  // namespace weft::http

@@ -139,6 +139,7 @@ void http_transfer::perform(std::string_view body) {
                 if (!is_kept || !may_send_again(why)) throw why;
             }
             send_failure_.reset();
+            head_.store(head_state::awaited, relaxed);
             sides_.store(0, relaxed);  // no other fiber knows of this transfer yet
             is_refused_ = false;
             is_spoilt_.store(false, relaxed);
@@ -149,10 +150,10 @@ void http_transfer::perform(std::string_view body) {
 
 /// \returns  false if the connection was lost: the server may have answered before, and head() sees.
 template <class F>
-bool http_transfer::attempted(F&& sending) {
+bool http_transfer::attempted(F&& send) {
     was_sent_.store(true, relaxed);
     try {
-        sending();
+        send();
         return true;
     } catch (client_failure& failure) {
         if (!failure.is_lost_connection) throw;
@@ -187,22 +188,21 @@ void http_transfer::send_rest(std::string_view body) noexcept {
     }
     if (is_failed) {
         is_spoilt_.store(true, relaxed);  // read after the end of this fiber
-        // acquire pairs with read_next_head(). The fiber that waits for the answer gets this failure instead, so the
-        // stream ends before an answer is due.
-        if (!has_head_.load(acquire)) abort();
+        // The fiber that waits for the answer gets this failure instead, so the stream ends before an answer is due.
+        auto before = head_state::awaited;
+        // relaxed: the reader sees send_failure_ after the end of this fiber
+        if (head_.compare_exchange_strong(before, head_state::given_up, relaxed, relaxed)) abort();
     }
     exchange_->set_other_sends(false);
 }
 
 void http_transfer::finish_sending() {
-    reported([&] {
-        if (!sender_.joinable()) return;
-        if (answer_.status < 300)
-            sender_.join();
-        else
-            static_cast<void>(sender_.join_for(discard_time));
-        sender_ = {};
-    });
+    if (!sender_.joinable()) return;
+    if (answer_.status < 300)
+        reported([&] { sender_.join(); });
+    else  // the answer is whole, so that the limit of the request only ends this wait
+        static_cast<void>(sender_.join_until(std::min(limit_.until, deadline_after(discard_time))));
+    sender_ = {};
 }
 
 /// Sends the head if it is not sent yet, what was collected, and `more`, as one chunk if there are chunks.
@@ -234,8 +234,7 @@ bool http_transfer::agrees() {
     if (!attempted([&] { exchange_->begin_sending(out, {}); })) return false;
     out.clear();
     await_verdict();
-    // acquire pairs with read_next_head(). A server that says nothing does not know the expectation.
-    const bool is_answered = has_head_.load(acquire);
+    const bool is_answered = has_head();  // a server that says nothing does not know the expectation
     // relaxed: behind verdicts_, or of the same fiber
     if (!is_answered && !is_spoilt_.load(relaxed)) return true;
     if (is_agreed_.load(relaxed) && !is_spoilt_.load(relaxed)) return true;
@@ -252,7 +251,7 @@ void http_transfer::await_verdict() {
         return;
     }
     const auto until = clock::now() + continue_wait;
-    while (!has_head_.load(relaxed) && !is_agreed_.load(relaxed)) {
+    while (!has_head() && !is_agreed_.load(relaxed)) {
         const auto left = until - clock::now();
         if (left <= left.zero() || !exchange_->wait_for_answer(left)) return;
         read_next_head();
@@ -302,15 +301,18 @@ void http_transfer::read_next_head() {
     answer_.url = hop_.url.text();
     answer_.redirects = hop_.redirects;
     if (!exchange_->is_over()) content_.begin(answer_, core_.options.decompress && answer_.status != 206);
-    has_head_.store(true, release);  // pairs with left() and agrees()
+    auto before = head_state::awaited;
+    // release pairs with has_head()
+    if (!head_.compare_exchange_strong(before, head_state::come, release, relaxed))
+        throw client_failure{.code = make_error_code(client_errc::closed_early), .words = {}, .is_lost_connection = true};
     verdicts_.release();
 }
 
 void http_transfer::ensure_head() {
     const lock_guard guard(head_mutex_);
-    if (has_head_.load(relaxed)) return;  // by head_mutex_
+    if (has_head()) return;
     do read_next_head();
-    while (!has_head_.load(relaxed));
+    while (!has_head());
     if (exchange_->is_over()) done(reading);
 }
 
@@ -344,8 +346,7 @@ std::string http_transfer::read_all(std::size_t most) {
 }
 
 std::optional<std::uint64_t> http_transfer::left() const noexcept {
-    // acquire pairs with read_next_head()
-    if (!has_head_.load(acquire) || content_.is_decompressed()) return std::nullopt;
+    if (!has_head() || content_.is_decompressed()) return std::nullopt;
     return (sides_.load(relaxed) & reading) != 0 ? 0 : exchange_->body_left();
 }
 

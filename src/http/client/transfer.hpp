@@ -13,6 +13,8 @@
 //   TRANSFER-4  Of a body that perform() was given, sender_ sends what the server does not take at once; it has the
 //               sending side, and send_failure_, until it has ended. It ends before the body of the caller does:
 //               finish_sending() and the destructor see to that.
+//   TRANSFER-5  head_ changes once, by compare_exchange: the head has come, or a sender that failed before it has
+//               ended the stream, whose failure is that of the request then.
 #pragma once
 
 #include <optional>
@@ -84,6 +86,7 @@ public:
 
 private:
     enum side : unsigned { sending = 1, reading = 2 };
+    enum class head_state : unsigned char { awaited, come, given_up };
 
     /// Runs f(), and throws what goes wrong as client_error.
     template <class F>
@@ -95,12 +98,14 @@ private:
     bool is_stale();
     bool may_send_again(const client_failure& why) const noexcept;
     template <class F>
-    bool attempted(F&& sending);
+    bool attempted(F&& send);
     void send_request(std::string_view body);
     void send_rest(std::string_view body) noexcept;
     bool send_collected(std::string_view more, bool is_last);
     bool agrees();
     void await_verdict();
+    // acquire pairs with read_next_head()
+    bool has_head() const noexcept { return head_.load(acquire) == head_state::come; }
     void ensure_head();
     void read_next_head();
     void done(side s) noexcept;
@@ -117,7 +122,7 @@ private:
     http::answer answer_;
     content_reader content_;
     weft::mutex head_mutex_;
-    atomic<bool> has_head_{false};
+    atomic<head_state> head_{head_state::awaited};  // TRANSFER-5
     atomic<bool> is_agreed_{false};           // "100 Continue" has come
     weft::counting_semaphore<> verdicts_{0};  // a permit for each "100 Continue", the answer, and abort()
     std::string collected_;          // of the body, not sent

@@ -54,4 +54,9 @@ void scripted::serve(tcp::stream peer) {
     }
 }
 
+std::string with_end(std::size_t letters) {
+    std::string body(letters, 'x');
+    return body.append("the end");
+}
+
 }  // namespace weft::test

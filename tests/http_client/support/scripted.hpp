@@ -43,4 +43,7 @@ private:
 /// "HTTP/1.1 200 OK" with that body and its length; `fields` are whole lines.
 std::string ok(std::string_view body, std::string_view fields = {});
 
+/// So many letters, and "the end".
+std::string with_end(std::size_t letters);
+
 }  // namespace weft::test
