@@ -17,10 +17,10 @@
 namespace weft::detail {
 namespace {
 
-/// Says for shutdown() and for readers that a writer is under way.
+/// Says for shutdown() that a writer is under way.
 class writing_mark {
 public:
-    // relaxed: a hint for shutdown(); a reader that has seen a backlog under lock_ sees the mark of its writer
+    // relaxed: a hint
     explicit writing_mark(atomic<bool>& of) noexcept : of_(of) { of_.store(true, relaxed); }
     writing_mark(const writing_mark&) = delete;
     writing_mark& operator=(const writing_mark&) = delete;
@@ -95,10 +95,10 @@ void tls_connection::wait_for_bytes(const left_over& left, std::error_code& erro
         let_others_run();
         refuses(error);
     } else if (left.has_backlog && !wire_.attempts().can_wait_for_room()) {
-        // A writer sends it itself, and may wait for a peer that takes nothing before it was read from.
-        if (!is_writing_.load(relaxed))
+        // Another fiber that has the turn may wait for a peer that takes nothing before it was read from.
+        if (turn_.try_acquire())
             reporting(error, [&] {
-                const turn mine(*this);
+                const turn mine(*this, std::adopt_lock);
                 wire_.send_backlog(error);
             });
         if (!error) wire_.attempts().wait_readable(left.since, error);

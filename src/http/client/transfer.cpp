@@ -198,11 +198,11 @@ void http_transfer::send_rest(std::string_view body) noexcept {
 
 void http_transfer::finish_sending() {
     if (!sender_.joinable()) return;
-    if (answer_.status < 300)
-        reported([&] { sender_.join(); });
-    else  // the answer is whole, so that the limit of the request only ends this wait
-        static_cast<void>(sender_.join_until(std::min(limit_.until, deadline_after(discard_time))));
+    const bool is_accepted = answer_.status < 300;
+    const bool has_ended = sender_.join_until(is_accepted ? limit_.until : std::min(limit_.until, deadline_after(discard_time)));
     sender_ = {};
+    if (is_accepted && !has_ended)
+        raise({.code = timeout_code(), .words = "the body was not taken within " + duration_text(limit_.length)});
 }
 
 /// Sends the head if it is not sent yet, what was collected, and `more`, as one chunk if there are chunks.
