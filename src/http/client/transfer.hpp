@@ -13,8 +13,8 @@
 //   TRANSFER-4  Of a body that perform() was given, sender_ sends what the server does not take at once; it has the
 //               sending side, and send_failure_, until it has ended. It ends before the body of the caller does:
 //               finish_sending() and the destructor see to that.
-//   TRANSFER-5  head_ changes once in an attempt, by compare_exchange: the head has come, or a sender that failed before it has
-//               ended the stream, whose failure is that of the request then.
+//   TRANSFER-5  head_ changes once in an attempt, by compare_exchange: the head has come, or a sender that failed
+//               before it has ended the stream, and its failure is that of the request.
 #pragma once
 
 #include <optional>
