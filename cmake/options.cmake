@@ -54,7 +54,8 @@ function(weft_compile_options target)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
         list(APPEND flags -Wno-maybe-uninitialized)   # g++ 12 takes the members of a std::variant's other alternatives for read
         if(arg_LENIENT)
-            list(APPEND flags -Wno-array-bounds)   # and the local buffer of a std::string for one that is appended to
+            # and the local buffer of a std::string for one that is appended to
+            list(APPEND flags -Wno-array-bounds -Wno-stringop-overflow)
         endif()
     endif()
     if(WEFT_WERROR)
