@@ -473,7 +473,8 @@ TEST_P(http_client_connection, storm) {
             EXPECT_LE(client.connections().idle, 4u);
         }
         std::cout << right << " right, " << failed << " failed, " << stopped << " stopped\n";
-        EXPECT_GT(right, requests / 2);
+        // A quarter has a limit that may end it, and a few are cut; of 36 requests, as under a sanitizer, these can be many.
+        EXPECT_GT(right, requests / 4);
         server.stop(1s);
         serving.join();
     });
