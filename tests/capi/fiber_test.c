@@ -343,12 +343,12 @@ ANYWHERE_TEST(attributes_of_another_size) {
 }
 
 static int threads_of(void* unused) {
-    const pthread_t mine = pthread_self();
+    const pthread_t mine = check_thread();
     int i;
     (void)unused;
     for (i = 0; i < 200; ++i) {
         IGNORE(weft_yield());
-        if (!pthread_equal(mine, pthread_self())) return 1;
+        if (!pthread_equal(mine, check_thread())) return 1;
     }
     return 0;
 }

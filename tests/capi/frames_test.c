@@ -286,10 +286,10 @@ static int stays_while_pinned(void* unused) {
         pthread_t mine;
         int k;
         weft_pin_enter(&pin);
-        mine = pthread_self();
+        mine = check_thread();
         for (k = 0; k < 10; ++k) {
             CHECK_STATUS(k % 2 == 0 ? weft_yield() : weft_sleep(MICROSECOND), WEFT_OK);
-            CHECK(pthread_equal(mine, pthread_self()));
+            CHECK(pthread_equal(mine, check_thread()));
             if (k == 5) {
                 weft_pin_enter(&inner);
                 CHECK_STATUS(weft_yield(), WEFT_OK);
@@ -297,11 +297,11 @@ static int stays_while_pinned(void* unused) {
             }
         }
         CHECK_STATUS(weft_yield(), WEFT_OK);
-        CHECK(pthread_equal(mine, pthread_self()));
+        CHECK(pthread_equal(mine, check_thread()));
         weft_pin_leave(&pin);
         for (k = 0; k < 10; ++k) {
             IGNORE(weft_yield());
-            moved += pthread_equal(mine, pthread_self()) ? 0 : 1;
+            moved += pthread_equal(mine, check_thread()) ? 0 : 1;
         }
     }
     return moved;

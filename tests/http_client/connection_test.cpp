@@ -251,15 +251,18 @@ TEST_P(http_client_connection, abort_ends_what_is_under_way) {
 
 TEST_P(http_client_connection, what_a_server_says_unasked_is_no_answer) {
     rt.run([] {
-        rude server([](int, int, tcp::stream& p) {
+        std::atomic<int> unasked{0};
+        rude server([&](int, int, tcp::stream& p) {
             p.write_all(ok("asked"));
             this_fiber::sleep_for(1ms);
             p.write_all(ok("unasked"));
+            ++unasked;
         });
         http::client client;
-        for (int i = 0; i < 10; ++i) {
+        for (int i = 1; i <= 10; ++i) {
             EXPECT_EQ(client.get(server.url()).body, "asked");
-            this_fiber::sleep_for(20ms);
+            while (unasked < i) this_fiber::sleep_for(1ms);
+            this_fiber::sleep_for(5ms);  // until the system has told it
         }
     });
 }

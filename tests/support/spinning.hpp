@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "arch/sanitizer.hpp"
@@ -11,6 +12,9 @@ namespace weft::test {
 /// Calls nothing, under a sanitizer neither: what one calls for an atomic operation has no frame
 /// pointer, so that the chain of callers could end there.
 [[gnu::noinline]] WEFT_NOT_SANITIZED inline void spin_until(const std::atomic<bool>& over) {
+    // Room of a size that the compiler does not know has it keep a frame pointer, in an optimized build too.
+    const volatile std::size_t some = 16;
+    *static_cast<volatile char*>(__builtin_alloca(some)) = 0;
     const auto& plain = reinterpret_cast<const volatile bool&>(over);
     while (!plain) {}
 }

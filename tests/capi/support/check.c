@@ -175,6 +175,8 @@ weft_fiber* check_spawn(weft_runtime* where, weft_body f, void* arg) {
     return made;
 }
 
+pthread_t check_thread(void) { return pthread_self(); }
+
 int check_join(weft_fiber* f) {
     int result = -1;
     CHECK_STATUS(weft_join(f, WEFT_FOREVER, &result), WEFT_OK);
