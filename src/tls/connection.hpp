@@ -10,10 +10,10 @@
 //   TLS_CONNECTION-3  A wait for bytes misses none: it is since the attempt of the call before it, or since a
 //                     time before that, and a writer that has read in the reader's place, in the middle of
 //                     a message, has the reader try again (STREAM_ATTEMPTS-2).
-//   TLS_CONNECTION-4  The turn is held while the backlog is sent (TLS_WIRE-2): by the writer, which may park with it, and
-//                     by a reader that must send before it can go on. All others only try to take it. The one
-//                     that gives it back looks whether there is a backlog again, since the others have not waited.
-//                     What an interrupted writer leaves waits for the next operation.
+//   TLS_CONNECTION-4  The turn is held while the backlog is sent (TLS_WIRE-2): by the writer, which may park
+//                     with it, and by a reader that must send before it can go on. All others only try to
+//                     take it. The one that gives it back looks whether there is a backlog again, since the
+//                     others have not waited. What an interrupted writer leaves waits for the next operation.
 #pragma once
 
 #include <openssl/err.h>

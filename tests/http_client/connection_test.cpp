@@ -377,7 +377,7 @@ TEST_P(http_client_connection, goes_to_unix_sockets_and_by_its_own_function) {
 TEST(http_client_environment, names_proxies) {
     ::setenv("http_proxy", "p:1", 1);
     ::setenv("HTTPS_PROXY", "http://q:2", 1);
-    ::setenv("no_proxy", "x, https://intranet/,10.0.0.0/8,y", 1);  // an URL is what other programs may understand
+    ::setenv("no_proxy", "x, https://intranet/,10.0.0.0/8,y", 1);  // other programs may understand a URL
     const auto p = http::proxies_from_environment();
     for (const char* name : {"http_proxy", "HTTPS_PROXY", "no_proxy"}) ::unsetenv(name);
     EXPECT_EQ(p.http, "p:1");
@@ -476,7 +476,8 @@ TEST_P(http_client_connection, storm) {
             EXPECT_LE(client.connections().idle, 4u);
         }
         std::cout << right << " right, " << failed << " failed, " << stopped << " stopped\n";
-        // A quarter has a limit that may end it, and a few are cut; of 36 requests, as under a sanitizer, these can be many.
+        // A quarter has a limit that may end it, and a few are cut; of 36 requests, as under a sanitizer,
+        // these can be many.
         EXPECT_GT(right, requests / 4);
         server.stop(1s);
         serving.join();

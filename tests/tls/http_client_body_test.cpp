@@ -83,8 +83,8 @@ TEST(tls_http_client_body, an_echo_is_read_while_the_body_is_sent) {
 
 /// What TLS has accepted, and the stream below has no room for, leaves as well.
 TEST(tls_http_client_body, what_was_flushed_has_left) {
-    // The last piece is sent as a whole record and the beginning of another; between them the stream below, which holds
-    // 65,536 bytes, is full.
+    // The last piece is sent as a whole record and the beginning of another; between them the stream below,
+    // which holds 65,536 bytes, is full.
     for (std::size_t before = 46'000; before <= 50'000; before += 200) {
         const std::size_t last = 18'000, size = before + last;
         std::atomic<std::size_t> got = 0;

@@ -1,6 +1,7 @@
 #include "http/client/address_block.hpp"
 
 #include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 

@@ -114,4 +114,19 @@ transfer client::open(const streamed_request& r) {
 
 client_connections client::connections() const noexcept { return impl_->core.pool.connections(); }
 
+transfer::transfer() noexcept = default;
+transfer::transfer(transfer&&) noexcept = default;
+transfer& transfer::operator=(transfer&&) noexcept = default;
+transfer::~transfer() = default;
+transfer::transfer(std::unique_ptr<detail::http_transfer> t) noexcept : open_(std::move(t)) {}
+
+bool transfer::write(std::string_view piece) { return open_->write(piece); }
+bool transfer::flush() { return open_->flush(); }
+bool transfer::finish() { return open_->finish(); }
+const answer& transfer::head() { return open_->head(); }
+std::size_t transfer::read_some(std::span<std::byte> into) { return open_->read_some(into); }
+std::string transfer::read_all(std::size_t most) { return open_->read_all(most); }
+std::optional<std::uint64_t> transfer::left() const noexcept { return open_->left(); }
+void transfer::abort() noexcept { open_->abort(); }
+
 }  // namespace weft::http

@@ -188,7 +188,8 @@ void http_transfer::send_rest(std::string_view body) noexcept {
     }
     if (is_failed) {
         is_spoilt_.store(true, relaxed);  // read after the end of this fiber
-        // The fiber that waits for the answer gets this failure instead, so the stream ends before an answer is due.
+        // The fiber that waits for the answer gets this failure instead, so the stream ends before an
+        // answer is due.
         auto before = head_state::awaited;
         // relaxed: the reader sees send_failure_ after the end of this fiber
         if (head_.compare_exchange_strong(before, head_state::given_up, relaxed, relaxed)) abort();
@@ -391,22 +392,3 @@ void http_transfer::abort() noexcept {
 }
 
 }  // namespace weft::detail
-
-namespace weft::http {
-
-transfer::transfer() noexcept = default;
-transfer::transfer(transfer&&) noexcept = default;
-transfer& transfer::operator=(transfer&&) noexcept = default;
-transfer::~transfer() = default;
-transfer::transfer(std::unique_ptr<detail::http_transfer> t) noexcept : open_(std::move(t)) {}
-
-bool transfer::write(std::string_view piece) { return open_->write(piece); }
-bool transfer::flush() { return open_->flush(); }
-bool transfer::finish() { return open_->finish(); }
-const answer& transfer::head() { return open_->head(); }
-std::size_t transfer::read_some(std::span<std::byte> into) { return open_->read_some(into); }
-std::string transfer::read_all(std::size_t most) { return open_->read_all(most); }
-std::optional<std::uint64_t> transfer::left() const noexcept { return open_->left(); }
-void transfer::abort() noexcept { open_->abort(); }
-
-}  // namespace weft::http

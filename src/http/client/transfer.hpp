@@ -10,11 +10,12 @@
 //   TRANSFER-2  Only a fiber that has head_mutex_ reads a head. A sender that waits for "100 Continue" reads
 //               it itself, or waits for the permit of verdicts_ that the reading fiber releases behind it.
 //   TRANSFER-3  Once the caller has the transfer, lease_ changes only under lease_mutex_, which abort() takes as well.
-//   TRANSFER-4  Of a body that perform() was given, sender_ sends what the server does not take at once; it has the
-//               sending side, and send_failure_, until it has ended. It ends before the body of the caller does:
-//               finish_sending() and the destructor see to that.
-//   TRANSFER-5  head_ changes once in an attempt, by compare_exchange: the head has come, or a sender that failed
-//               before it has ended the stream, and its failure is that of the request.
+//   TRANSFER-4  Of a body that perform() was given, sender_ sends what the server does not take at once. It
+//               has the sending side, and send_failure_, until it has ended; finish_sending() and the
+//               destructor see to it that this is before the caller's body is gone.
+//   TRANSFER-5  head_ changes once in an attempt, by compare_exchange: to `come` when the head has been read,
+//               or to `given_up` by a sender that fails before that. Such a sender ends the stream, and its
+//               failure is that of the request.
 #pragma once
 
 #include <optional>
@@ -60,11 +61,12 @@ public:
     http_transfer(const http_transfer&) = delete;
     http_transfer& operator=(const http_transfer&) = delete;
 
-    /// Sends the request and reads the head of the answer; once more if the kept connection was lost. The body may
-    /// still be under way then: it must stay until finish_sending() has returned, or the transfer is gone.
+    /// Sends the request and reads the head of the answer; once more if the kept connection was lost. The
+    /// body may still be under way then: it must stay until finish_sending() has returned, or the transfer
+    /// is gone.
     void perform(std::string_view body);
-    /// Called behind the answer to perform(). A server that has accepted the request gets its whole body; another
-    /// one may have taken what it wanted.
+    /// Called behind the answer to perform(). A server that has accepted the request gets its whole body;
+    /// one that has not gets a little more time.
     void finish_sending();
     /// Takes a connection for a request whose body write() sends.
     void begin();

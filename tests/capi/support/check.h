@@ -112,7 +112,8 @@ weft_runtime* check_make_runtime(unsigned workers);
 weft_fiber* check_spawn(weft_runtime* where, weft_body f, void* arg);
 /* weft_join() without a limit, which must succeed. */
 int check_join(weft_fiber* f);
-/* The thread that calls. A compiler may call pthread_self() once for a whole function, in which a fiber may move. */
+/* The thread that calls. A compiler may call pthread_self() once for a whole function, in which a fiber
+   may move. */
 pthread_t check_thread(void);
 int check_threads(void);
 int check_descriptors(void);

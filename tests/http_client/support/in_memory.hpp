@@ -42,7 +42,8 @@ private:
     fiber<> accepting_;
 };
 
-/// Reads up to and including `end`, or until the client leaves, `piece` bytes at most at a time, with a pause before each.
+/// Reads up to and including `end`, or until the client leaves, `piece` bytes at most at a time, with a
+/// pause before each.
 inline void take(io::byte_stream& from, std::string_view end, std::size_t piece, std::chrono::nanoseconds pause) {
     std::vector<std::byte> room(piece);
     std::string last;
