@@ -1,16 +1,35 @@
 #include "support/no_leaks.hpp"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
 #include "arch/valgrind.hpp"
+#include "base/under_sanitizer.hpp"
 #include "support/eventually.hpp"
 #include "support/scale.hpp"
 
+#if WEFT_UNDER_TSAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace weft::test {
 namespace {
+
+/// ThreadSanitizer looks up names for each report, also for one that a suppression drops, by a process that it
+/// starts with the first and keeps two pipes to. They are open before the first count of descriptors.
+void start_symbolizer() {
+#if WEFT_UNDER_TSAN
+    static const bool started = [] {
+        std::array<char, 256> name;
+        __sanitizer_symbolize_pc(reinterpret_cast<void*>(&std::abort), "%f", name.data(), name.size());
+        return true;
+    }();
+    static_cast<void>(started);
+#endif
+}
 
 std::mutex watched_lock;
 std::vector<weft::runtime*> watched;
@@ -48,6 +67,7 @@ std::chrono::seconds patience() {
 }  // namespace
 
 std::set<std::string> open_descriptors() {
+    start_symbolizer();
     std::set<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;  // the directory's own descriptor, for one
