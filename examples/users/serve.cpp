@@ -55,7 +55,7 @@ site::site(const serve_options& options)
     app_.listen(weft::net::endpoint::parse(options.listen), server_options_of(options, tls_.get()));
 }
 
-site::site(const serve_options& options, weft::tcp::listener port)
+site::site(const serve_options& options, weft::io::byte_listener port)
     : options_(options), tls_(make_context(options)), data_(store_of(options)), service_(app_, *data_) {
     app_.listen(std::move(port), server_options_of(options, tls_.get()));
 }
@@ -115,7 +115,7 @@ void serve_with_processes(const serve_options& options) {
         .runtime = runtime_options_of(options),
     };
     const int code = weft::prefork::run(static_cast<int>(options.words.size()), options.words.data(), how, [&](weft::prefork::worker& w) {
-        site here(options, w.listener(0));
+        site here(options, w.any_listener(0));
         w.serve([&] { here.serve(); }, [&](weft::prefork::ending what) {
             what == weft::prefork::ending::program ? here.stop(w.grace()) : here.drain(w.grace());
         });

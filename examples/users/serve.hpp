@@ -38,7 +38,7 @@ public:
     /// \throws  std::exception naming what is wrong with which option.
     explicit site(const serve_options&);
     /// Opens the store and serves on a port that is open.
-    site(const serve_options&, weft::tcp::listener);
+    site(const serve_options&, weft::io::byte_listener);
 
     const weft::net::endpoint& local() const { return app_.local(); }
     /// \parks  until stopped.

@@ -60,8 +60,10 @@
 
 #include <weft/child_process.hpp>
 #include <weft/detail/export.hpp>
+#include <weft/io/byte_listener.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/net/unix.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 #include <weft/supervisor.hpp>
@@ -79,8 +81,11 @@ enum class ending : std::uint8_t { worker, program };
 
 struct options {
     unsigned processes = 0;  ///< 0: one for each usable CPU
-    std::vector<net::endpoint> listen = {};  ///< worker::listener(i) is the i-th
+    /// TCP ports, and Unix sockets (`unix:/path`); worker::listener(i) is the i-th. The master removes
+    /// the paths when it ends.
+    std::vector<net::endpoint> listen = {};
     tcp::listener_options listening = {};
+    unix_socket::listener_options unix_listening = {};
     /// How long a worker that is to end may take to finish what it has begun.
     std::chrono::nanoseconds grace = std::chrono::seconds(10);
     /// A worker that has not called ready() after this time has failed.
@@ -111,10 +116,15 @@ public:
     [[nodiscard]] unsigned generation() const noexcept;  ///< 1, and one more with each reload
     [[nodiscard]] std::chrono::nanoseconds grace() const noexcept;
 
-    /// The port options::listen[i], which all workers share. Each can be taken once.
-    /// \throws std::logic_error if it was taken before, or if the master has not opened it, since
-    ///         that runs an older program; std::out_of_range.
+    /// The port options::listen[i], which all workers share. Each can be taken once, by one of these.
+    /// \throws std::logic_error if it was taken before, is of the other kind, or if the master has
+    ///         not opened it, since that runs an older program; std::out_of_range.
     [[nodiscard]] tcp::listener listener(std::size_t i);
+    [[nodiscard]] unix_socket::listener unix_listener(std::size_t i);
+    /// Of either kind, as for http::server::listen().
+    [[nodiscard]] io::byte_listener any_listener(std::size_t i);
+    /// Its socket, of either kind, which the caller closes.
+    [[nodiscard]] int descriptor(std::size_t i);
 
     /// Tells the master that this worker serves. Later calls do nothing.
     void ready() noexcept;

@@ -37,6 +37,12 @@ listener listener::from_descriptor(int fd) {
     return {detail::io_handle(source), std::move(at)};
 }
 
+listener listener::from_descriptor(int fd, std::error_code& error) {
+    listener taken{detail::io_handle(), net::endpoint()};
+    detail::reporting(error, [&] { taken = from_descriptor(fd); });
+    return taken;
+}
+
 void listener::close() noexcept {
     if (path_) path_->remove();  // first (UNIX_BOUND-2)
     handle_.close();

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -18,6 +19,9 @@ namespace weft::prefork {
 namespace {
 
 constexpr std::string_view form = "weft-prefork-handover-1";
+// Each port is followed by its file. It is used only where a port has one, so that programs that do not know
+// Unix sockets can still take over from masters without them.
+constexpr std::string_view form_with_files = "weft-prefork-handover-2";
 constexpr std::size_t longest = 64 << 20;  // chosen: far more than the beginnings of lines of all workers
 // Nobody can change the text after this.
 constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
@@ -104,9 +108,14 @@ std::vector<int> handover::descriptors() const {
 
 detail::owned_descriptor handover::written() const {
     writer w;
-    w << form << ::getpid() << last_number << current << grace.count() << mark << life_reader << life_writer;
+    const bool has_files = std::ranges::any_of(ports, [](const port& p) { return p.file.is_there(); });
+    w << (has_files ? form_with_files : form) << ::getpid() << last_number << current << grace.count() << mark << life_reader
+      << life_writer;
     w << static_cast<std::int64_t>(ports.size());
-    for (const auto& p : ports) w << p.asked.host << p.asked.port << p.descriptor;
+    for (const auto& p : ports) {
+        w << p.asked.host << p.asked.port << p.descriptor;
+        if (has_files) w << static_cast<std::int64_t>(p.file.device) << static_cast<std::int64_t>(p.file.inode);
+    }
     w << static_cast<std::int64_t>(workers.size());
     for (const auto& p : workers) w << p.id << p.out << p.err << p.word << p.rest_of_out << p.rest_of_err;
     w << static_cast<std::int64_t>(lines.size());
@@ -126,7 +135,8 @@ detail::owned_descriptor handover::written() const {
 handover handover::read(int file, int written_by) {
     const auto text = all_of(file);
     reader r(text);
-    if (r.string() != form) reader::refuse();
+    const auto in_form = r.string();
+    if (in_form != form && in_form != form_with_files) reader::refuse();
     if (r.number<int>() != written_by)
         throw std::runtime_error("weft: prefork: descriptor " + std::to_string(file) +
                                  " is from another process than the master");
@@ -138,7 +148,11 @@ handover handover::read(int file, int written_by) {
     for (auto n = r.count(); n > 0; --n) {
         auto host = r.string();
         const auto port = r.number<std::uint16_t>();
-        h.ports.push_back({.asked = {.host = std::move(host), .port = port}, .descriptor = r.number<int>()});
+        auto& p =
+            h.ports.emplace_back(handover::port{.asked = {.host = std::move(host), .port = port}, .descriptor = r.number<int>()});
+        if (in_form == form_with_files)
+            for (auto* const value : {&p.file.device, &p.file.inode})
+                *value = static_cast<std::uint64_t>(r.number<std::int64_t>());
     }
     for (auto n = r.count(); n > 0; --n) {
         auto& p = h.workers.emplace_back();

@@ -15,6 +15,7 @@
 
 #include "actor/process_child.hpp"
 #include "base/owned_descriptor.hpp"
+#include "prefork/ports.hpp"
 
 namespace weft::prefork {
 
@@ -22,6 +23,7 @@ struct handover {
     struct port {
         net::endpoint asked = {};  // for which it was opened
         int descriptor = -1;
+        socket_file file = {};  // which the new program removes in the end
     };
 
     unsigned last_number = 0, current = 0;  // of generations

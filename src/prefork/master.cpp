@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,12 +73,11 @@ public:
                 output_.add(l.is_error ? STDERR_FILENO : STDOUT_FILENO, std::move(line));
             };
         if (left_)
-            for (const auto& p : left_->ports) spare_ports_.push_back({p.asked, tcp::listener::from_descriptor(p.descriptor)});
+            for (const auto& p : left_->ports) spare_ports_.push_back(open_port::taken(p.asked, p.descriptor, p.file));
         for (const auto& d : b.given) take_given(d);
         ports_ = open_ports(o, spare_ports_);
         if (!left_) close_spare_ports();
-        for (std::size_t i = 0; i < ports_.size(); ++i)
-            given_.push_back({port_descriptor(i), ports_[i].listener.native_handle()});
+        for (std::size_t i = 0; i < ports_.size(); ++i) given_.push_back({port_descriptor(i), ports_[i].descriptor()});
         given_.push_back({std::string(life_descriptor), life_.reader.get()});
     }
 
@@ -122,22 +120,19 @@ private:
     void send_signal(int number) { events_.send({.what = kind::signal, .number = static_cast<unsigned>(number)}); }
 
     void take_given(const given_descriptor& d) {
-        std::error_code error;
-        auto listener = tcp::listener::from_descriptor(d.number, error);
-        if (!error) {
-            const auto at = listener.local();
-            spare_ports_.push_back({at, std::move(listener)});
-            return;
+        try {
+            spare_ports_.push_back(open_port::taken(std::nullopt, d.number));
+        } catch (const std::system_error&) {
+            detail::direct::close(d.number);
+            say("descriptor " + std::to_string(d.number) + " of LISTEN_FDS" +
+                (d.name.empty() ? "" : ", " + detail::in_quotes(d.name)) +
+                ", is no listening TCP socket or Unix socket for streams; it is closed");
         }
-        detail::direct::close(d.number);
-        say("descriptor " + std::to_string(d.number) + " of LISTEN_FDS" +
-            (d.name.empty() ? "" : ", " + detail::in_quotes(d.name)) + ", is no listening TCP socket; it is closed");
     }
 
     void close_spare_ports() {
         for (const auto& p : spare_ports_)
-            say("LISTEN_FDS has a socket on " + to_string(p.listener.local()) +
-                ", which is not in options::listen; it is closed");
+            say("LISTEN_FDS has a socket on " + to_string(p.local()) + ", which is not in options::listen; it is closed");
         spare_ports_.clear();
     }
 
@@ -158,7 +153,7 @@ private:
         life_.say_the_program_ends();
         fibers_->spawn({.name = "prefork ports"}, [this] {
             this_fiber::sleep_for(until_none_accepts);
-            for_each_port([](const open_port& p) { ::shutdown(p.listener.native_handle(), SHUT_RD); });
+            for_each_port([](open_port& p) { p.refuse_connections(); });
         });
     }
 
@@ -226,9 +221,7 @@ private:
                                    ended.set();
                                }});
             std::vector<named_descriptor> given{{std::string(handover_descriptor), file.get()}};
-            for_each_port([&](const open_port& p) {
-                given.push_back({port_descriptor(given.size() - 1), p.listener.native_handle()});
-            });
+            for_each_port([&](const open_port& p) { given.push_back({port_descriptor(given.size() - 1), p.descriptor()}); });
             const auto child = start_process(
                 parent, {.name = "upgrade check", .keep = child_kind::temporary, .shutdown = std::chrono::seconds(1)},
                 {.words = words_,
@@ -294,14 +287,15 @@ private:
     std::vector<detail::running_process> hold_all() {
         for (const auto until = std::chrono::steady_clock::now() + options_.ready_within;; this_fiber::sleep_for(look_again)) {
             if (auto all = find(current_)->hold()) return std::move(*all);
-            if (std::chrono::steady_clock::now() > until) throw std::runtime_error("a worker is being started, and that takes long");
+            if (std::chrono::steady_clock::now() > until)
+                throw std::runtime_error("a worker is being started, and that takes long");
         }
     }
 
     template <class F>
     void for_each_port(F&& f) {
-        for (const auto* const ports : {&ports_, &spare_ports_})
-            for (const auto& p : *ports) f(p);
+        for (auto* const ports : {&ports_, &spare_ports_})
+            for (auto& p : *ports) f(p);
     }
 
     handover state(std::vector<detail::running_process> workers) {
@@ -312,7 +306,7 @@ private:
                      .life_reader = life_.reader.get(),
                      .life_writer = life_.writer.get(),
                      .workers = std::move(workers)};
-        for_each_port([&](const open_port& p) { all.ports.push_back({p.asked, p.listener.native_handle()}); });
+        for_each_port([&](const open_port& p) { all.ports.push_back({p.asked(), p.descriptor(), p.file()}); });
         return all;
     }
 
@@ -391,7 +385,7 @@ private:
     void say_ready() {
         if (!options_.on_ready) return;
         std::vector<net::endpoint> at;
-        for (const auto& p : ports_) at.push_back(p.listener.local());
+        for (const auto& p : ports_) at.push_back(p.local());
         detail::call_hook("on_ready", [&] { options_.on_ready(at); });
     }
 
@@ -472,7 +466,7 @@ int run_as_check(const options& o, int parent) try {
         [&] {
             std::vector<open_port> given;
             for (std::size_t i = 0; i < left.ports.size(); ++i)
-                given.push_back({left.ports[i].asked, tcp::listener::from_descriptor(gifts.descriptor(port_descriptor(i)))});
+                given.push_back(open_port::taken(left.ports[i].asked, gifts.descriptor(port_descriptor(i))));
             open_ports(o, given);
         },
         {.workers = 1});

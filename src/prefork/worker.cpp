@@ -20,6 +20,7 @@
 
 #include "base/atomic.hpp"
 #include "base/in_quotes.hpp"
+#include "net/host.hpp"
 #include "prefork/replace_program.hpp"
 #include "prefork/role.hpp"
 
@@ -34,6 +35,8 @@ struct worker::state {
     detail::atomic<bool> stops_itself{false};  // the function has called wait_for_stop() or serve()
     event is_to_end{}, program_ends{}, has_ended{};
     int code = 0;
+
+    bool is_unix(std::size_t i) const noexcept { return i < how.listen.size() && detail::is_unix(how.listen[i].host); }
 };
 
 namespace {
@@ -154,14 +157,33 @@ ending worker::wait_for_stop() {
 
 void worker::wait_for_end_of_program() { state_.program_ends.wait(); }
 
-tcp::listener worker::listener(std::size_t i) {
+int worker::descriptor(std::size_t i) {
     if (i >= state_.ports.size())
         throw std::out_of_range("weft: prefork: listener " + std::to_string(i) + " of " + std::to_string(state_.ports.size()));
     if (state_.ports[i] < 0)
         throw std::logic_error("weft: prefork: listener " + std::to_string(i) +
                                (state_.ports[i] == state::taken ? " was taken before"
                                                                 : ": the master has not opened this port; restart the master"));
-    return tcp::listener::from_descriptor(std::exchange(state_.ports[i], state::taken));
+    return std::exchange(state_.ports[i], state::taken);
+}
+
+tcp::listener worker::listener(std::size_t i) {
+    if (state_.is_unix(i))
+        throw std::logic_error("weft: prefork: listener " + std::to_string(i) + " is at " + to_string(state_.how.listen[i]) +
+                               ", a Unix socket: take it by unix_listener() or any_listener()");
+    return tcp::listener::from_descriptor(descriptor(i));
+}
+
+unix_socket::listener worker::unix_listener(std::size_t i) {
+    if (i < state_.how.listen.size() && !state_.is_unix(i))
+        throw std::logic_error("weft: prefork: listener " + std::to_string(i) + " is at " + to_string(state_.how.listen[i]) +
+                               ", no Unix socket: take it by listener() or any_listener()");
+    return unix_socket::listener::from_descriptor(descriptor(i));
+}
+
+io::byte_listener worker::any_listener(std::size_t i) {
+    if (state_.is_unix(i)) return unix_listener(i);
+    return listener(i);
 }
 
 int run_as_worker(const options& o, const std::function<void(worker&)>& work, const std::string& role) {

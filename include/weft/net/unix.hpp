@@ -275,6 +275,7 @@ public:
     ///
     /// \throws  std::system_error if it is not one for streams; the caller then still owns it.
     [[nodiscard]] static listener from_descriptor(int fd);
+    [[nodiscard]] static listener from_descriptor(int fd, std::error_code& error);
 
     /// Takes the next connection, as tcp::listener::accept() does.
     ///

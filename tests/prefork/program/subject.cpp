@@ -2,7 +2,7 @@
 //
 //   subject BEHAVIOUR [PROCESSES [ORPHANS [PORT]]]
 //
-// PROCESSES is a number, or the path of a file that holds it.
+// PROCESSES is a number, or the path of a file that holds it. PORT is a number or a Unix socket, as an endpoint.
 // It answers "x" by "x PID GENERATION", and once it is to end by "x PID GENERATION close", after which it closes. BEHAVIOUR is a word, or the
 // path of a file that holds it, which each worker reads when it starts:
 //   serve   as said          crash   ends with 7         stuck   never gets ready
@@ -10,7 +10,9 @@
 //   halves  serves, and writes the first half of a line when it begins, and the second when it ends
 //   replace generation 1 crashes, others wait until the file says something else
 //   stubborn  does not end when it is stopped
+//   kinds   serves, after it has asked for its port as each of the two kinds
 //   plain   serves without wait_for_stop(), so that it is stopped
+#include <weft/io/buffered_reader.hpp>
 #include <weft/prefork.hpp>
 
 #include <unistd.h>
@@ -34,11 +36,15 @@ std::string behaviour(const std::string& word) {
 class server {
 public:
     explicit server(weft::prefork::worker& w)
-        : name_(' ' + std::to_string(::getpid()) + ' ' + std::to_string(w.generation())), listener_(w.listener(0)) {}
+        : name_(' ' + std::to_string(::getpid()) + ' ' + std::to_string(w.generation())), listener_(w.any_listener(0)) {}
 
     void serve() {
         weft::with_scope({.on_failure = weft::on_failure::report}, [&](weft::scope& connections) {
-            for (weft::tcp::stream peer : listener_) connections.spawn([this, s = std::move(peer)]() mutable { answer(s); });
+            try {
+                for (;;) connections.spawn([this, s = listener_.accept()]() mutable { answer(s); });
+            } catch (const std::system_error&) {
+                if (listener_.is_open()) throw;
+            }
         });
     }
     void stop() {
@@ -47,10 +53,11 @@ public:
     }
 
 private:
-    void answer(weft::tcp::stream& peer) {
+    void answer(weft::io::byte_stream& peer) {
+        weft::io::buffered_reader lines(peer);
         for (;;) {
             std::error_code error;  // the peer has gone
-            auto line = peer.read_until('\n', 4096, error);
+            auto line = lines.read_until('\n', 4096, error);
             if (error || line.empty()) return;
             line.pop_back();
             if (line == "sleep") weft::this_fiber::sleep_for(50ms);
@@ -61,7 +68,7 @@ private:
     }
 
     const std::string name_;
-    weft::tcp::listener listener_;
+    weft::io::byte_listener listener_;
     std::atomic<bool> is_ending_{false};
 };
 
@@ -85,6 +92,24 @@ void work(weft::prefork::worker& w, const std::string& word) {
             for (;; weft::this_fiber::sleep_for(1ms))
                 for (int i = 0; i < 50; ++i) std::cout << std::string(100, 'x') << std::endl;
         }).detach();
+    if (how == "kinds") {
+        const auto complaint = [](auto&& ask) -> std::string {
+            try {
+                ask();
+                return "";
+            } catch (const std::logic_error& e) {
+                return e.what();
+            }
+        };
+        const auto wrong = complaint([&] { static_cast<void>(w.listener(0)); });
+        std::cout << wrong << std::endl;
+        if (wrong.empty()) return;
+        auto right = w.unix_listener(0);
+        std::cout << to_string(right.local()) << " was taken" << std::endl;
+        std::cout << complaint([&] { static_cast<void>(w.any_listener(0)); }) << std::endl;
+        w.ready();
+        return;
+    }
     server here(w);
     if (how == "halves") {
         std::cout << "first half" << std::flush;
@@ -111,9 +136,11 @@ int main(int argc, char** argv) {
     using weft::prefork::orphans;
     const std::string word = argc > 1 ? argv[1] : "serve";
     const std::string left_alone = argc > 3 ? argv[3] : "drain";
+    const std::string where = argc > 4 ? argv[4] : "0";
+    const auto port = weft::net::endpoint::parse(where.starts_with("unix:") ? where : "127.0.0.1:" + where);
     const weft::prefork::options o{
         .processes = argc > 2 ? static_cast<unsigned>(std::stoi(behaviour(argv[2]))) : 2,
-        .listen = {{"127.0.0.1", argc > 4 ? static_cast<std::uint16_t>(std::stoi(argv[4])) : std::uint16_t{0}}},
+        .listen = {port},
         .grace = 5s,
         .ready_within = word == "stuck" ? 100ms : 20s,
         .max_restarts = 3,
@@ -121,7 +148,7 @@ int main(int argc, char** argv) {
         .orphans = left_alone == "end"     ? orphans::end
                    : left_alone == "go_on" ? orphans::go_on
                                            : orphans::drain,
-        .on_ready = [](auto ports) { std::cout << "port " << ports[0].port << std::endl; },
+        .on_ready = [](auto ports) { std::cout << "port " << ports[0].port << " at " << to_string(ports[0]) << std::endl; },
         .runtime = {.workers = 1},
     };
     return weft::prefork::run(argc, argv, o, [&](weft::prefork::worker& w) { work(w, word); });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <weft/io/buffered_reader.hpp>
 #include <weft/io/process.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/net/unix.hpp>
 #include <weft/scope.hpp>
 
 #include "support/eventually.hpp"
@@ -118,22 +120,29 @@ struct answer {
 /// A connection to the subject.
 class line_client {
 public:
-    explicit line_client(const net::endpoint& at) : stream_(tcp::stream::connect(at)) {}
+    explicit line_client(const net::endpoint& at) : stream_(std::make_unique<io::byte_stream>(connected(at))) {}
     /// Empty if the connection has ended instead.
     std::optional<answer> ask(const std::string& word) {
         std::error_code error;
-        stream_.write_all(word + '\n', error);
-        std::istringstream text(error ? "" : stream_.read_until('\n', 4096, error));
+        stream_->write_all(word + '\n', error);
+        std::istringstream text(error ? "" : next(error));
         answer a;
         if (error || !(text >> a.word >> a.process >> a.generation)) return std::nullopt;
         std::string close;
         a.last = static_cast<bool>(text >> close);
         return a;
     }
-    tcp::stream& stream() { return stream_; }
+    std::string next(std::error_code& error) { return lines_.read_until('\n', 4096, error); }
+    io::byte_stream& stream() { return *stream_; }
 
 private:
-    tcp::stream stream_;
+    static io::byte_stream connected(const net::endpoint& at) {
+        if (at.host.starts_with("unix:")) return unix_socket::stream::connect(unix_socket::address::of(at));
+        return tcp::stream::connect(at);
+    }
+
+    std::unique_ptr<io::byte_stream> stream_;  // keeps its place when a client is moved
+    io::buffered_reader<io::byte_stream> lines_{*stream_};
 };
 
 /// The processes whose parent is `process`.
