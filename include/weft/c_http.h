@@ -100,12 +100,15 @@ enum { WEFT_HTTP_LOG_COMMON = 0, WEFT_HTTP_LOG_COMBINED = 1, WEFT_HTTP_LOG_JSON 
  * weft_http_listen(). */
 WEFT_API WEFT_CHECK weft_status weft_http_log_access(weft_http_server* s, int fd, int format);
 
-/* Opens the port, once: "host:port", "[ipv6]:port" or ":port"; port 0 picks one. Parks only to look up
- * a name */
+/* Opens the port, once: "host:port", "[ipv6]:port" or ":port", where port 0 picks one, or the Unix socket
+ * "unix:/path" or "unix:@name". Parks only to look up a name */
 WEFT_API WEFT_CHECK weft_status weft_http_listen(weft_http_server* s, const char* at);
 /* Takes a listener in place of it. It is the server's from now on, whatever the status is. */
 WEFT_API WEFT_CHECK weft_status weft_http_listen_on(weft_http_server* s, weft_listener* l);
-/* "host:port" at which it listens, ended by a zero byte; WEFT_EINVAL if `n` bytes are too few. */
+/* Takes a socket that listens, TCP or Unix, in place of it: one that a supervisor of services has opened, for
+ * example. It is the server's from now on, and is closed if that fails. WEFT_ESYSTEM: it is no such socket */
+WEFT_API WEFT_CHECK weft_status weft_http_listen_descriptor(weft_http_server* s, int fd);
+/* "host:port" or "unix:/path" at which it listens, ended by a zero byte; WEFT_EINVAL if `n` bytes are too few. */
 WEFT_API WEFT_CHECK weft_status weft_http_local(const weft_http_server* s, char* text, size_t n);
 /* Accepts connections and answers, on a fiber, until weft_http_stop(). Parks */
 WEFT_API WEFT_CHECK weft_status weft_http_serve(weft_http_server* s);

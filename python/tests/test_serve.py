@@ -40,14 +40,29 @@ def process(*words, **options):
             p.kill()
 
 
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=LATE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(LATE)
+        self.sock.connect(self.path)
+
+
+def connection_to(address):
+    host, _, port = address.rpartition(":")
+    return UnixConnection(port) if host == "unix" else http.client.HTTPConnection(host, int(port), timeout=LATE)
+
+
 class Place:
     def __init__(self, server, failures):
         self.server, self.failures = server, failures
 
     def ask(self, method="GET", target="/", body=None, headers={}):
         """(status, body, headers) of one request on a connection of its own."""
-        host, _, port = self.server.address.rpartition(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=LATE)
+        connection = connection_to(self.server.address)
         try:
             connection.request(method, target, body, headers)
             answer = connection.getresponse()
@@ -71,7 +86,7 @@ class Place:
 
 
 @contextlib.contextmanager
-def serving(app=None, prepare=lambda server: None, workers=2, **options):
+def serving(app=None, prepare=lambda server: None, workers=2, at="127.0.0.1:0", **options):
     """A server on a thread, with a runtime of its own. Its fibers and thread states are gone afterwards."""
     failures = []
     server = weft.Server(app, on_error=lambda method, target, e: failures.append((method, target, e)), **options)
@@ -81,7 +96,7 @@ def serving(app=None, prepare=lambda server: None, workers=2, **options):
 
     def serve():
         try:
-            server.serve("127.0.0.1:0", workers=workers, on_ready=lambda at: ready.set())
+            server.serve(at, workers=workers, on_ready=lambda at: ready.set())
         except BaseException as e:
             ended.append(e)
         finally:
@@ -167,6 +182,34 @@ def test_bad_arguments_are_refused(make):
 def test_a_port_that_is_taken():
     with serving(lambda q: "x") as place, pytest.raises(OSError, match=place.server.address):
         weft.spawn(weft.Server().serve, place.server.address).result()
+
+
+def seen_by_plain(q):
+    return json.dumps([None, q.peer])
+
+
+def seen_by_wsgi(environ, start_response):
+    start_response("200 OK", [])
+    return [json.dumps([[environ["SERVER_NAME"], environ["SERVER_PORT"]], environ.get("REMOTE_ADDR")]).encode()]
+
+
+async def seen_by_asgi(scope, receive, send):
+    assert scope["type"] == "http"    # and so no lifespan
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": json.dumps([scope["server"], scope["client"]]).encode()})
+
+
+@pytest.mark.parametrize("app, interface, server", [
+    (seen_by_plain, "plain", None), (seen_by_wsgi, "wsgi", ["localhost", "80"]), (seen_by_asgi, "asgi", ["PATH", None])])
+def test_a_unix_socket(app, interface, server, tmp_path):
+    path = str(tmp_path / "s")
+    with serving(app, interface=interface, at="unix:" + path) as place:
+        assert place.server.address == "unix:" + path
+        status, body = place.get()
+        assert status == 200
+        where, client = json.loads(body)
+        assert client is None and where == (server and [path if w == "PATH" else w for w in server])
+    assert not os.path.exists(path)
 
 
 def test_a_server_serves_once():
@@ -1236,6 +1279,19 @@ def test_seed_L17_processes_share_a_port_and_are_replaced(folder):
         p.send_signal(signal.SIGTERM)
         wait_for_line(p.stderr, "generation 2 has ended")
         assert p.wait(LATE) == 0
+
+
+def test_processes_share_a_unix_socket(folder):
+    path = folder / "s"
+    with command(folder, "shop", "--listen", f"unix:{path}", "--processes", "2") as p:
+        place = Place(type("At", (), {"address": wait_for_line(p.stderr, "at (unix:.*)$")[1]}), [])
+        assert place.get()[0] == 200
+        p.send_signal(signal.SIGHUP)
+        wait_for_line(p.stderr, "generation 1 has ended")
+        assert place.get()[0] == 200
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(LATE) == 0
+    assert not path.exists()
 
 
 def test_processes_of_asgi(folder):

@@ -79,6 +79,15 @@ weft_status weft_prefork_listener(weft_prefork_worker* w, weft_listener** out) {
     });
 }
 
+weft_status weft_prefork_descriptor(weft_prefork_worker* w, int* out) {
+    if (!w) return refuse("weft_prefork_descriptor", "the worker is null");
+    if (!out) return refuse("weft_prefork_descriptor", "out is null");
+    return guarded([&]() -> weft_status {
+        *out = w->worker.descriptor(0);
+        return WEFT_OK;
+    });
+}
+
 int64_t weft_prefork_grace(const weft_prefork_worker* w) { return w ? w->worker.grace().count() : 0; }
 
 weft_status weft_prefork_serve(weft_prefork_worker* w, int (*serve)(void*), void (*stop)(bool, void*), void* arg, int* result) {

@@ -2,6 +2,8 @@
 #include "support/check.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <weft/c_http.h>
 
@@ -397,6 +399,80 @@ FIBER_TEST(a_listener_of_the_program) {
     end(&p);
 }
 
+FIBER_TEST(a_descriptor_of_the_program) {
+    place p;
+    weft_listener* l;
+    make(&p, NULL);
+    CHECK_STATUS(weft_http_route(p.server, "GET", "/", hello, NULL), WEFT_OK);
+    CHECK_STATUS(weft_listen("127.0.0.1:0", NULL, &l), WEFT_OK);
+    CHECK_STATUS(weft_http_listen_descriptor(p.server, dup(weft_listener_fd(l))), WEFT_OK);
+    CHECK_STATUS(weft_http_local(p.server, p.at, sizeof p.at), WEFT_OK);
+    weft_listener_destroy(l);
+    CHECK_STATUS(weft_spawn(rt, serve_it, p.server, NULL, &p.serving), WEFT_OK);
+    CHECK_CONTAINS(ask(&p, GET("/")), "hello");
+    end(&p);
+}
+
+/* ---- a Unix socket ---- */
+
+static struct sockaddr_un address_of(const char* path) {
+    struct sockaddr_un at;
+    memset(&at, 0, sizeof at);
+    at.sun_family = AF_UNIX;
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+    return at;
+}
+
+static int ask_by_path(void* path) {
+    static const char words[] = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    const struct sockaddr_un at = address_of((const char*)path);
+    const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char answer[4096];
+    size_t used = 0;
+    ssize_t n;
+    CHECK(connect(s, (const struct sockaddr*)&at, sizeof at) == 0);
+    CHECK(write(s, words, sizeof words - 1) == (ssize_t)sizeof words - 1);
+    while ((n = read(s, answer + used, sizeof answer - 1 - used)) > 0) used += (size_t)n;
+    answer[used] = 0;
+    close(s);
+    CHECK_CONTAINS(answer, "hello");
+    return 0;
+}
+
+FIBER_TEST(a_unix_socket) {
+    char at[64], path[48];
+    struct sockaddr_un name;
+    int opened;
+    place p;
+    snprintf(path, sizeof path, "/tmp/weft-capi-%d", (int)getpid());
+    snprintf(at, sizeof at, "unix:%s", path);
+
+    make(&p, NULL);
+    CHECK_STATUS(weft_http_route(p.server, "GET", "/", hello, NULL), WEFT_OK);
+    CHECK_STATUS(weft_http_listen(p.server, at), WEFT_OK);
+    CHECK_STATUS(weft_http_local(p.server, p.at, sizeof p.at), WEFT_OK);
+    CHECK_CONTAINS(p.at, at);
+    CHECK_STATUS(weft_spawn(rt, serve_it, p.server, NULL, &p.serving), WEFT_OK);
+    CHECK_STATUS(weft_blocking(ask_by_path, path, NULL), WEFT_OK);
+    end(&p);
+    CHECK(access(path, F_OK) != 0);
+
+    name = address_of(path);
+    opened = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(bind(opened, (struct sockaddr*)&name, sizeof name) == 0);
+    CHECK(listen(opened, 5) == 0);
+    make(&p, NULL);
+    CHECK_STATUS(weft_http_route(p.server, "GET", "/", hello, NULL), WEFT_OK);
+    CHECK_STATUS(weft_http_listen_descriptor(p.server, opened), WEFT_OK);
+    CHECK_STATUS(weft_http_local(p.server, p.at, sizeof p.at), WEFT_OK);
+    CHECK_CONTAINS(p.at, at);
+    CHECK_STATUS(weft_spawn(rt, serve_it, p.server, NULL, &p.serving), WEFT_OK);
+    CHECK_STATUS(weft_blocking(ask_by_path, path, NULL), WEFT_OK);
+    end(&p);
+    CHECK(access(path, F_OK) == 0);
+    CHECK(unlink(path) == 0);
+}
+
 /* ---- bad input ---- */
 
 TEST(bad_input_is_named) {
@@ -443,6 +519,15 @@ TEST(bad_input_is_named) {
     CHECK_STATUS(weft_http_listen(s, NULL), WEFT_EINVAL);
     CHECK_STATUS(weft_http_listen(s, "no port"), WEFT_EINVAL);
     CHECK_STATUS(weft_http_listen_on(s, NULL), WEFT_EINVAL);
+    {
+        int pipe_ends[2];
+        CHECK(pipe(pipe_ends) == 0);
+        CHECK_STATUS(weft_http_listen_descriptor(s, pipe_ends[0]), WEFT_ESYSTEM);
+        CHECK(close(pipe_ends[0]) != 0); /* it was closed */
+        CHECK_STATUS(weft_http_listen_descriptor(NULL, pipe_ends[1]), WEFT_EINVAL);
+        CHECK(close(pipe_ends[1]) != 0);
+        CHECK_STATUS(weft_http_listen_descriptor(s, -1), WEFT_ESYSTEM);
+    }
     CHECK_STATUS(weft_http_listen(s, "127.0.0.1:0"), WEFT_OK);
     CHECK_STATUS(weft_http_listen(s, "127.0.0.1:0"), WEFT_ESTATE);
     CHECK_STATUS(weft_listen("127.0.0.1:0", NULL, &l), WEFT_OK);

@@ -122,6 +122,7 @@ TEST(bad_input_is_named) {
     o.size = 8;
     CHECK_STATUS(weft_prefork_run(0, NULL, &o, no_work, NULL, &code), WEFT_EINVAL);
     CHECK_STATUS(weft_prefork_listener(NULL, &l), WEFT_EINVAL);
+    CHECK_STATUS(weft_prefork_descriptor(NULL, &code), WEFT_EINVAL);
     CHECK_STATUS(weft_prefork_serve(NULL, answer_all, stop_answering, NULL, NULL), WEFT_EINVAL);
     CHECK_EQ(weft_prefork_grace(NULL), 0);
 }

@@ -290,6 +290,12 @@ class Call:
         self.given += n
 
 
+def server_of(address):
+    """The pair of ASGI for where the server listens: a Unix socket has no port."""
+    host, _, port = address.rpartition(":")
+    return (port, None) if host == "unix" else (host.strip("[]"), int(port))
+
+
 def pair_of(pair):
     try:
         name, value = pair
@@ -456,7 +462,6 @@ class Application:
         if self.server.address is None:    # the first clients may come before it is known
             self.listens.wait()
         minor, method, path, query, headers = asgi_parts(q)
-        host, _, port = self.server.address.rpartition(":")
         return {
             "type": "http",
             "asgi": dict(VERSIONS),
@@ -469,7 +474,7 @@ class Application:
             "root_path": "",
             "headers": headers,
             "client": q.peer,
-            "server": (host.strip("[]"), int(port)),
+            "server": server_of(self.server.address),
             "state": self.state.copy(),
             "extensions": {},
         }

@@ -589,12 +589,12 @@ cdef void stop_as_worker(c_bool program_ends, void *life_of_server) noexcept nog
 
 cdef int work_as_worker(weft_prefork_worker *w, void *life_of_server) noexcept nogil:
     cdef life *l = <life *>life_of_server
-    cdef weft_listener *port
+    cdef int port
     cdef void *visit
-    cdef int s = weft_prefork_listener(w, &port)
+    cdef int s = weft_prefork_descriptor(w, &port)
     l.grace = weft_prefork_grace(w)
     if s == WEFT_OK:
-        s = weft_http_listen_on(l.server, port)
+        s = weft_http_listen_descriptor(l.server, port)
     if s == WEFT_OK:
         s = weft_http_local(l.server, l.at, sizeof(l.at))
     if s != WEFT_OK:
@@ -702,7 +702,7 @@ cdef class Server:
     cdef uint64_t number           # no other server of this process has it
     cdef bint begun
     cdef int64_t ends_at           # when the grace is over
-    cdef readonly object address      # "host:port" at which it listens; None before that
+    cdef readonly object address      # "host:port" or "unix:/path" at which it listens; None before that
 
     def __cinit__(self, *args, **kw):
         global _servers
@@ -841,7 +841,7 @@ cdef class Server:
         _check(weft_http_files(self.handle, prefix_bytes, folder_bytes, &o))
 
     def serve(self, at="127.0.0.1:8080", *, workers=None, processes=1, grace=10.0, on_ready=None):
-        """Listens at "host:port" and serves until stop(), and on the main thread until SIGTERM or SIGINT.
+        """Listens at "host:port" or "unix:/path" and serves until stop(), and on the main thread until SIGTERM or SIGINT.
 
         workers: threads that run fibers; None: one for each CPU. grace: how many seconds requests under way may take after a signal.
         on_ready(address) is called when it listens. Without weft.run() around it, it runs a runtime of its own.
@@ -1056,7 +1056,7 @@ class _Ending:
 
 
 def serve(app, at="127.0.0.1:8080", *, interface="plain", workers=None, processes=1, grace=10.0, on_ready=None, **options):
-    """Serves an application at "host:port" until SIGTERM or SIGINT (on the main thread), or until the fiber that calls it is stopped.
+    """Serves an application at "host:port" or "unix:/path" until SIGTERM or SIGINT (on the main thread), or until the fiber that calls it is stopped.
 
     interface="plain": app(request) gets a weft.Request and returns bytes, str, None (204), a generator of pieces, or a weft.Response.
     interface="wsgi": app is a program of PEP 3333, for example one of Flask or Django.

@@ -164,7 +164,8 @@ cdef bint is_comparable(weft_http_request *q, weft_piece head) noexcept:
 
 def environ_of_server(address):
     """The part of the environ that all requests share, and places for what each has."""
-    host, _, port = address.rpartition(":")
+    # A Unix socket has neither, and both must be there: what completes a URL if a request does not say its host.
+    host, _, port = ("localhost", "", "80") if address.startswith("unix:") else address.rpartition(":")
     return {key: None for key in _of_each_request} | {
         "SERVER_NAME": host.strip("[]"),
         "SERVER_PORT": port,

@@ -56,6 +56,7 @@ cdef extern from "<weft/c_http.h>" nogil:
     weft_status weft_http_log_access(weft_http_server *s, int fd, int format)
     weft_status weft_http_listen(weft_http_server *s, const char *at)
     weft_status weft_http_listen_on(weft_http_server *s, weft_listener *l)
+    weft_status weft_http_listen_descriptor(weft_http_server *s, int fd)
     weft_status weft_http_local(const weft_http_server *s, char *text, size_t n)
     weft_status weft_http_serve(weft_http_server *s)
     void weft_http_stop(weft_http_server *s, int64_t grace_ns)

@@ -23,6 +23,7 @@ cdef extern from "<weft/c_prefork.h>" nogil:
                                  int (*work)(weft_prefork_worker *w, void *arg) noexcept nogil, void *arg, int *code)
     bint weft_prefork_is_worker()
     weft_status weft_prefork_listener(weft_prefork_worker *w, weft_listener **out)
+    weft_status weft_prefork_descriptor(weft_prefork_worker *w, int *out)
     int64_t weft_prefork_grace(const weft_prefork_worker *w)
     weft_status weft_prefork_serve(weft_prefork_worker *w, int (*serve)(void *arg) noexcept nogil,
                                    void (*stop)(c_bool program_ends, void *arg) noexcept nogil, void *arg, int *result)

@@ -28,7 +28,8 @@ def arguments(words):
     p = argparse.ArgumentParser(prog="python -m weft.serve", allow_abbrev=False,
                                 description="Serves an application by HTTP, each request on a fiber of its own.")
     p.add_argument("app", metavar="MODULE:APP", help="what answers, for example shop.main:app; without :APP it is called app")
-    p.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="default: %(default)s; port 0 picks one")
+    p.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8080",
+                   help="or unix:/path; default: %(default)s; port 0 picks one")
     p.add_argument("--interface", choices=["plain", "wsgi", "asgi"], default="wsgi", help="default: %(default)s")
     p.add_argument("--loop", metavar="MODULE:FUNCTION", help="for asgi: what makes the event loop, for example uvloop:new_event_loop")
     p.add_argument("--factory", action="store_true", help="APP is a function that makes the application")
@@ -66,7 +67,7 @@ def run(o):
         else:
             server = _weft.Server(o.app, interpreters=o.interpreters, factory=o.factory, loop=o.loop, **options)
         server.serve(o.listen, workers=o.workers, processes=o.processes, grace=o.grace,
-                     on_ready=lambda at: print(f"weft: serving {o.app} at http://{at}", file=sys.stderr, flush=True))
+                     on_ready=lambda at: print(f"weft: serving {o.app} at {at if at.startswith('unix:') else 'http://' + at}", file=sys.stderr, flush=True))
     except (OSError, ValueError) as e:
         raise SystemExit(f"weft.serve: {e}") from None
 

@@ -2,6 +2,8 @@
 #include <weft/http/server.hpp>
 
 #include <weft/http/log.hpp>
+#include <weft/net/tcp.hpp>
+#include <weft/net/unix.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -9,9 +11,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
+#include "base/owned_descriptor.hpp"
 #include "capi/handles.hpp"
 #include "capi/http/exchange.hpp"
 #include "capi/status.hpp"
@@ -52,6 +56,13 @@ weft_status read_options(const weft_http_options& given, http::server_options& o
     for (const auto& [option, ns, name] : times)
         if (const auto s = set_time(*option, ns, name); s != WEFT_OK) return s;
     return WEFT_OK;
+}
+
+io::byte_listener listener_on(int fd) {
+    std::error_code is_not_unix;
+    auto l = unix_socket::listener::from_descriptor(fd, is_not_unix);
+    if (is_not_unix) return tcp::listener::from_descriptor(fd);
+    return l;
 }
 
 void tell_of_failure(const weft_http_options& o, const http::request& q, const std::exception_ptr& failure) {
@@ -164,6 +175,16 @@ weft_status weft_http_listen_on(weft_http_server* s, weft_listener* l) {
     return on("weft_http_listen_on", s, [&](auto& of) {
         const std::unique_ptr<weft_listener> taken(l);
         of.server.listen(weft::io::byte_listener(std::move(taken->listener)), of.options);
+        return WEFT_OK;
+    });
+}
+
+weft_status weft_http_listen_descriptor(weft_http_server* s, int fd) {
+    weft::detail::owned_descriptor socket(fd);
+    return on("weft_http_listen_descriptor", s, [&](auto& of) {
+        auto l = listener_on(socket.get());
+        socket.release();
+        of.server.listen(std::move(l), of.options);
         return WEFT_OK;
     });
 }
