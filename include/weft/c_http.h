@@ -108,7 +108,8 @@ WEFT_API WEFT_CHECK weft_status weft_http_listen_on(weft_http_server* s, weft_li
 /* Takes a socket that listens, TCP or Unix, in place of it: one that a supervisor of services has opened, for
  * example. It is the server's from now on, and is closed if that fails. WEFT_ESYSTEM: it is no such socket */
 WEFT_API WEFT_CHECK weft_status weft_http_listen_descriptor(weft_http_server* s, int fd);
-/* "host:port" or "unix:/path" at which it listens, ended by a zero byte; WEFT_EINVAL if `n` bytes are too few. */
+/* "host:port" or "unix:/path", where it listens, ended by a zero byte; WEFT_EINVAL if `n` bytes are too
+ * few. */
 WEFT_API WEFT_CHECK weft_status weft_http_local(const weft_http_server* s, char* text, size_t n);
 /* Accepts connections and answers, on a fiber, until weft_http_stop(). Parks */
 WEFT_API WEFT_CHECK weft_status weft_http_serve(weft_http_server* s);
