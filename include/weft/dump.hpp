@@ -62,7 +62,9 @@ struct fiber_snapshot {
 /// The connections of one server that have no fiber, since they wait for their next message. See
 /// take_snapshot() and docs/guide/14-looking-inside.md.
 struct streams_asleep_snapshot {
-    std::string_view owner;  ///< "http::server", "tcp::sessions"
+    /// "tcp::sessions", "http::server"; "http::server, upgraded" for those whose protocol a handler has
+    /// changed, such as WebSockets
+    std::string_view owner;
     std::string address;     ///< where it listens; empty if its listener does not tell
     std::size_t count = 0;   ///< those included that have just been woken and get a fiber
     /// How long the one that has slept longest has had no fiber, to within some milliseconds; empty
@@ -77,7 +79,7 @@ struct runtime_snapshot {
     std::uint64_t refused = 0;        ///< runtime_stats::refused
     bool has_timers = false;          ///< whether any wait has a limit of time
     std::vector<fiber_snapshot> fibers;
-    std::vector<streams_asleep_snapshot> asleep = {};  ///< of each server that serves now
+    std::vector<streams_asleep_snapshot> asleep = {};  ///< one for each server, two for http::server
 };
 
 /// What a dump knows of the process. See take_snapshot() and docs/guide/14-looking-inside.md.

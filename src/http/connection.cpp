@@ -251,7 +251,8 @@ http_connection::next_step http_connection::upgrade(exchange& x, http::response&
     if (const auto next = send_out(x, {}); next != next_step::go_on) return next;
     d.bytes = 0;
     upgrade_ = {.function = std::move(r.upgrade),
-                .asked = http::request({.method = x.request.method(), .target = x.request.target()}),
+                .method = x.request.method(),
+                .target = x.request.target(),
                 .received = std::string(x.in.unread())};
     return next_step::upgrade;
 }

@@ -77,11 +77,11 @@ bool newcomer::call_upgraded(http::upgraded& u) {
     } catch (const cancelled&) {
         if (stop_is_pending()) throw;
         service_->report(
-            upgraded_->asked,
+            upgraded_->asked(),
             std::make_exception_ptr(std::runtime_error("weft: http: an upgrade ended by weft::cancelled, but was not stopped")));
         return false;
     } catch (...) {
-        service_->report(upgraded_->asked, std::current_exception());
+        service_->report(upgraded_->asked(), std::current_exception());
         return false;
     }
     return state.again;

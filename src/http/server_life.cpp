@@ -140,8 +140,10 @@ void server_life::end_port() {
 void server_life::serve() {
     const serving turn(*this);
     const ended_with_it rest(*service_);
-    const streams_asleep shown(service_->idle, runtime_here("http::server::serve"), "http::server", address_text(local_));
-    const bool may_need_fibers = !limits_fibers(runtime_here("http::server::serve"));
+    const auto& here = runtime_here("http::server::serve");
+    const streams_asleep shown(service_->idle, here, "http::server", address_text(local_));
+    const streams_asleep taken_shown(service_->taken_idle, here, "http::server, upgraded", address_text(local_));
+    const bool may_need_fibers = !limits_fibers(here);
     service_->cold_after = may_need_fibers ? service_->options.cold_after : forever;
     service_->awake.end_waits_after(may_need_fibers ? std::min(service_->cold_after, service_->options.idle_timeout) : forever);
     with_sweeps(service_->awake, [&] {

@@ -8,6 +8,8 @@
 //                   connection that enters after tell_all() finds is_told_. That lock is taken first.
 #pragma once
 
+#include <string>
+
 #include <weft/detail/annotated_locks.hpp>
 #include <weft/http/message.hpp>
 #include <weft/http/upgrade.hpp>
@@ -21,8 +23,11 @@ namespace weft::detail {
 /// What a connection hands on when a handler takes it over.
 struct upgrade_request {
     http::upgrade_function function;
-    http::request asked;  // method and target, for reports
+    std::string method, target;  // of the request, which as a whole would take 200 bytes more
     std::string received;
+
+    /// For reports.
+    http::request asked() const { return http::request({.method = method, .target = target}); }
 };
 
 /// The state of an http::upgraded.

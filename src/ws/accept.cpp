@@ -113,7 +113,7 @@ void converse(http::upgraded& u, const weft::ws::conversation& talk, const http:
 class session {
 public:
     session(std::shared_ptr<const weft::ws::handlers> talk, http::request q, link_settings s)
-        : talk_(std::move(talk)), asked_(std::move(q)), settings_(std::move(s)) {}
+        : talk_(std::move(talk)), beginning_(new beginning{std::move(q), std::move(s)}) {}
 
     void turn(http::upgraded& u) {
         try {
@@ -127,6 +127,7 @@ public:
             end();
             throw;
         } catch (...) {
+            if (!c_) throw;  // there was no memory for it
             const auto failure = std::current_exception();
             const bool is_own = is_own_failure(held_->one, failure);
             if (!is_own) held_->one.close(weft::ws::close_code::internal_error, {});
@@ -138,13 +139,19 @@ public:
     }
 
 private:
+    /// What the first call needs. The memory of a head that is assigned to stays with it.
+    struct beginning {
+        http::request asked;
+        link_settings settings;
+    };
+
     void open(http::upgraded& u) {
+        const auto first = std::move(beginning_);
         auto received = u.take_received();
-        held_ = std::make_shared<holder>(std::move(u.stream()), std::move(settings_), std::move(received));
+        held_ = std::make_shared<holder>(std::move(u.stream()), std::move(first->settings), std::move(received));
         u.stream() = io::byte_stream(shared_stream(std::shared_ptr<io::byte_stream>(held_, &held_->stream)));
         c_.emplace(connection_access::make(held_));
-        if (talk_->on_open) talk_->on_open(asked_, *c_);
-        asked_ = {};
+        if (talk_->on_open) talk_->on_open(first->asked, *c_);
     }
 
     /// \returns  false if the peer has closed it.
@@ -165,8 +172,7 @@ private:
     }
 
     const std::shared_ptr<const weft::ws::handlers> talk_;
-    http::request asked_;
-    link_settings settings_;
+    std::unique_ptr<beginning> beginning_;
     std::shared_ptr<holder> held_;
     std::optional<weft::ws::connection> c_;
     bool was_in_vain_ = false;

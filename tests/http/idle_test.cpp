@@ -51,7 +51,7 @@ TEST_P(http_idle, a_dump_counts_them_and_names_the_server) {
     EXPECT_TRUE(only_minded());
     const auto all = take_snapshot(stacks::left_out);
     ASSERT_EQ(all.runtimes.size(), 1u);
-    ASSERT_EQ(all.runtimes.front().asleep.size(), 1u);
+    ASSERT_EQ(all.runtimes.front().asleep.size(), 2u);
     const auto& seen = all.runtimes.front().asleep.front();
     EXPECT_EQ(seen.owner, "http::server");
     EXPECT_EQ(seen.address, to_string(app.local()));
@@ -65,7 +65,7 @@ TEST_P(http_idle, a_dump_while_connections_come_back_and_servers_end_stress) {
     std::thread looks([&] {
         while (!over)
             for (const auto& r : take_snapshot(stacks::left_out).runtimes)
-                for (const auto& s : r.asleep) EXPECT_EQ(s.owner, "http::server");
+                for (const auto& s : r.asleep) EXPECT_TRUE(s.owner.starts_with("http::server"));
     });
     for (int round = 0; round < test::scaled(20); ++round) {
         http::server s;

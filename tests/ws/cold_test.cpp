@@ -93,6 +93,24 @@ protected:
 };
 WEFT_ON_1_2_4_8_WORKERS(ws_cold);
 
+TEST_P(ws_cold, a_dump_counts_them_apart_from_http) {
+    run([](runtime&) {
+        crowd room;
+        std::vector<ws::connection> all;
+        for (int i = 0; i < 20; ++i) all.push_back(ws::connect(room.url()));
+        const auto count_of = [](std::string_view owner) -> std::size_t {
+            const auto seen = take_snapshot(stacks::left_out);
+            for (const auto& s : seen.runtimes.front().asleep)
+                if (s.owner == owner) return s.count;
+            return 1'000'000;
+        };
+        EXPECT_TRUE(eventually_here([&] { return count_of("http::server, upgraded") == 20; }));
+        EXPECT_EQ(count_of("http::server"), 0u);
+        for (auto& c : all) EXPECT_TRUE(c.close());
+        EXPECT_TRUE(eventually_here([&] { return count_of("http::server, upgraded") == 0; }));
+    });
+}
+
 TEST_P(ws_cold, sleepers_hold_no_fiber_are_sent_to_and_wake) {
     run([](runtime& rt) {
         crowd room;
