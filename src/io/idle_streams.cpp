@@ -66,6 +66,7 @@ void idle_stream::delist() noexcept {
 bool idle_streams_core::add(idle_stream& e) {
     e.object.store(this, relaxed);  // published by the lock
     e.outcome = 0;
+    e.has_slept_ = false;
     waiter* w = nullptr;
     bool is_first = false;
     for (;;) {
@@ -74,7 +75,7 @@ bool idle_streams_core::add(idle_stream& e) {
         const lock_guard guard(lock_);
         if (ready || is_ended_)
             due_.push_back(e);
-        else if (e.enlist(fell_asleep))
+        else if ((e.has_slept_ = e.enlist(fell_asleep)))
             asleep_.push_back(e);
         else
             continue;  // there was an event since the look

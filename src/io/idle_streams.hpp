@@ -62,6 +62,8 @@ public:
     void set_limit(time_point limit) noexcept { until_ = limit; }
     /// After next(): whether its limit has passed, rather than that its peer did something.
     bool has_timed_out() const noexcept { return outcome == outcome_timed_out; }
+    /// After next(): whether it has slept since add(), rather than been due at once.
+    bool has_slept() const noexcept { return has_slept_; }
     time_point limit() const noexcept { return until_; }
 
 private:
@@ -77,6 +79,7 @@ private:
     time_point until_;
     std::unique_ptr<io::byte_readiness> watch_;  // null: the stream is one descriptor
     std::uint32_t seen_ = 0;                     // its count of events at the last look
+    bool has_slept_ = false;
     waiter me_{*this, 0};
 };
 

@@ -412,6 +412,40 @@ TEST(http_client_simulated, asks_over_a_network_that_does_not_exist) {
     });
 }
 
+TEST(http_client_simulated, a_kept_connection_outlives_what_happens_on_others) {
+    explore(50, [] {
+        net::simulated_network net({.least_delay = 1ms, .most_delay = 9ms});
+        http::server server;
+        server.get("/", [](const http::request&) { return http::text(200, "x"); });
+        server.listen(net.listen({.host = "shop", .port = 80}), {.idle_timeout = 20s});
+        auto serving = spawn([&] { server.serve(); });
+        int opened = 0;
+        {
+            http::client client({.connect = [&](const net::endpoint& to) -> io::byte_stream {
+                ++opened;
+                return net.connect("me", to);
+            }});
+            for (int i = 0; i < 4; ++i) {
+                client.get("http://shop/");
+                // Others come, say something and go.
+                for (int k = 0; k < 3; ++k) {
+                    io::byte_stream other = net.connect("you", {.host = "shop", .port = 80});
+                    other.write_all("GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n");
+                    std::array<std::byte, 256> answer;
+                    while (other.read_some(answer) != 0) {}
+                }
+                this_fiber::sleep_for(1s);
+                if (client.connections().idle != 1) throw std::logic_error("the connection was not kept");
+            }
+            if (opened != 1) throw std::logic_error("it has opened " + std::to_string(opened) + " connections");
+            this_fiber::sleep_for(30s);
+            if (client.connections().idle != 0) throw std::logic_error("the server has closed it");
+        }
+        server.stop();
+        serving.join();
+    });
+}
+
 /// A server that answers, closes, resets, stalls and lies as it likes; every answer that comes is the right one, and nothing is left.
 TEST_P(http_client_connection, storm) {
     const test::seed seed;

@@ -1,15 +1,24 @@
 // http_client_test.cpp - an HTTP client whose connections begin with TLS: directly, and through proxies that may lie.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <string>
+#include <fcntl.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
 
+#include <array>
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <weft/blocking.hpp>
 #include <weft/http/client.hpp>
 #include <weft/http/server.hpp>
 #include <weft/io/copy.hpp>
 #include <weft/net/tls.hpp>
 #include <weft/scope.hpp>
 
+#include "tls/ssl.hpp"
 #include "tls/support/both_ends.hpp"
 
 using namespace std::chrono_literals;
@@ -138,6 +147,60 @@ TEST(tls_http_client, believes_no_proxy_that_lies) {
         EXPECT_TRUE(through(leaves, what));
         const proxy gibbers("SSH-2.0-OpenSSH\r\n\r\n", 0);
         EXPECT_EQ(through(gibbers, what), http::client_errc::bad_answer) << what;
+    });
+}
+
+/// A server of OpenSSL alone. It answers each request of one connection, and then changes its keys when it is told to, by
+/// a record that has nothing for HTTP. On a thread that may block.
+void answer_and_change_keys(int socket, const identity& as, const std::atomic<int>& told, std::atomic<int>& changes) {
+    ::fcntl(socket, F_SETFL, 0);
+    const detail::ssl_context_ptr context(SSL_CTX_new(TLS_server_method()));
+    const detail::bio_ptr chain(BIO_new_mem_buf(as.certificate.data(), -1)), secret(BIO_new_mem_buf(as.key.data(), -1));
+    const detail::x509_ptr certificate(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
+    const detail::key_ptr key(PEM_read_bio_PrivateKey(secret.get(), nullptr, nullptr, nullptr));
+    ASSERT_EQ(SSL_CTX_use_certificate(context.get(), certificate.get()), 1);
+    ASSERT_EQ(SSL_CTX_use_PrivateKey(context.get(), key.get()), 1);
+    const detail::ssl_ptr ssl(SSL_new(context.get()));
+    SSL_set_fd(ssl.get(), socket);
+    ASSERT_EQ(SSL_accept(ssl.get()), 1);
+    for (;;) {
+        std::string head;
+        for (char c = 0; !head.ends_with("\r\n\r\n"); head += c)
+            if (SSL_read(ssl.get(), &c, 1) != 1) return;
+        constexpr std::string_view answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+        if (SSL_write(ssl.get(), answer.data(), answer.size()) <= 0) return;
+        while (told == changes) std::this_thread::sleep_for(1ms);
+        if (SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1 || SSL_do_handshake(ssl.get()) != 1) return;
+        ++changes;
+    }
+}
+
+TEST(tls_http_client, an_idle_connection_outlives_a_change_of_keys) {
+    const auto as = test_authority().issue();
+    runtime rt({.workers = 2});
+    rt.run([&] {
+        tcp::listener listener({.host = "127.0.0.1", .port = 0});
+        std::atomic<int> told{0}, changes{0}, connections{0};
+        auto serving = spawn([&] {
+            for (tcp::stream peer : listener) {
+                ++connections;
+                weft::blocking([&] { answer_and_change_keys(peer.native_handle(), as, told, changes); });
+            }
+        });
+        {
+            tls::context trusted(client_options());
+            http::client client({.tls = &trusted});
+            for (int i = 1; i <= 3; ++i) {
+                EXPECT_EQ(client.get("https://localhost:" + std::to_string(listener.local().port) + "/").body, "x");
+                told = i;
+                while (changes < i) this_fiber::sleep_for(1ms);
+                this_fiber::sleep_for(20ms);  // the client has noticed by then
+                EXPECT_EQ(client.connections().idle, 1u);
+            }
+            EXPECT_EQ(connections, 1);
+        }
+        listener.close();
+        serving.join();
     });
 }
 

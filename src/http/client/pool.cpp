@@ -106,7 +106,10 @@ void client_pool::give_back(lease& l, bool keep) noexcept {
                 unlist(*evicted);
                 if (&evicted->origin != &origin) leave(evicted->origin);
             }
-            if (idle_count_ < options_.most_idle) add_idle(std::move(connection));
+            if (idle_count_ < options_.most_idle) {
+                connection->set_limit(deadline_after(options_.idle_life));
+                add_idle(std::move(connection));
+            }
         }
         if (buffers && buffers->in.capacity() + buffers->out.capacity() <= client_buffers::kept_bytes &&
             spare_.size() < most_spare) {
@@ -124,7 +127,6 @@ void client_pool::give_back(lease& l, bool keep) noexcept {
 /// a simulated network may park here; others wait then, and the fiber of watch() is not among those it waits for.
 void client_pool::add_idle(std::unique_ptr<client_connection> c) noexcept {
     auto& added = *c;
-    added.set_limit(deadline_after(options_.idle_life));
     added.origin.idle.push_front(added);
     ++added.origin.idle_count;
     ++idle_count_;
@@ -135,16 +137,27 @@ void client_pool::add_idle(std::unique_ptr<client_connection> c) noexcept {
     }
 }
 
+/// Whether an event has told of nothing: TLS has taken what has come, or another connection of a simulated
+/// network was meant.
+bool client_pool::has_nothing_to_say(client_connection& c) {
+    if (c.has_timed_out() || !c.has_slept()) return false;
+    std::byte unasked;
+    std::error_code error;
+    return !c.stream.try_read_some({&unasked, 1}, error) && !error;
+}
+
 /// Closes connections whose servers have closed them or said something unasked, and those idle for
 /// too long.
 void client_pool::watch() {
     for (;;) {
         duties_.acquire();
-        while (const auto c = idle_.next()) {
+        while (auto c = idle_.next()) {
+            const bool may_stay = has_nothing_to_say(*c);
             const lock_guard guard(mutex_);
             if (!c->list_hook<client_connection>::linked()) continue;  // acquire() has found it due
             auto& origin = c->origin;
             unlist(*c);
+            if (may_stay) add_idle(std::move(c));
             leave(origin);
         }
     }

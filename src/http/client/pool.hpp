@@ -3,7 +3,7 @@
 //  a connection  where                     means                              leaves by
 //  lent          a lease                   a request has it                   ~lease -> idle, or closed
 //  idle          its origin's list, idle_  its server has nothing to say      acquire() -> lent |
-//                                          an event, idle_life, most_idle -> closed
+//                                          what it says, idle_life, most_idle -> closed
 //
 // An idle connection holds no fiber and no buffer (io/idle_streams.hpp). One fiber of the pool closes those whose
 // servers have closed them, or that have been idle for too long.
@@ -143,6 +143,7 @@ private:
     void give_back(lease& l, bool keep) noexcept;
     void add_idle(std::unique_ptr<client_connection> c) noexcept WEFT_REQUIRES(mutex_);
     void unlist(client_connection& c) noexcept WEFT_REQUIRES(mutex_);
+    static bool has_nothing_to_say(client_connection& c);
     void watch();
 
     const http::client_options& options_;
