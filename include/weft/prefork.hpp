@@ -14,7 +14,8 @@
 //      without one, the master ends the workers and run() returns 1. The end of a worker that was
 //      ready, with exit code 0, does not count.
 //   3  SIGTERM or SIGINT to the master ends the workers, the youngest first, and run() returns 0; a
-//      second one kills them. Half a second after the first, the ports refuse new connections.
+//      second one kills them. Half a second after the first, the ports that the master has
+//      opened refuse connections, also those that wait to be accepted.
 //      Workers know it from a reload: worker::serve() says what ends.
 //   4  SIGHUP to the master (`weft reload PID`) starts a new generation of workers. When all of
 //      these are ready, the old ones are ended. If one of them fails before, the new ones are ended

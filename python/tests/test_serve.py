@@ -52,8 +52,10 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def connection_to(address):
+    if address.startswith("unix:"):
+        return UnixConnection(address[5:])
     host, _, port = address.rpartition(":")
-    return UnixConnection(port) if host == "unix" else http.client.HTTPConnection(host, int(port), timeout=LATE)
+    return http.client.HTTPConnection(host, int(port), timeout=LATE)
 
 
 class Place:
@@ -202,7 +204,7 @@ async def seen_by_asgi(scope, receive, send):
 @pytest.mark.parametrize("app, interface, server", [
     (seen_by_plain, "plain", None), (seen_by_wsgi, "wsgi", ["localhost", "80"]), (seen_by_asgi, "asgi", ["PATH", None])])
 def test_a_unix_socket(app, interface, server, tmp_path):
-    path = str(tmp_path / "s")
+    path = str(tmp_path / "s:80")
     with serving(app, interface=interface, at="unix:" + path) as place:
         assert place.server.address == "unix:" + path
         status, body = place.get()

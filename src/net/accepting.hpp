@@ -1,6 +1,8 @@
 // accepting.hpp - accepts connections of any kind in spite of a lack of resources; all listeners share it.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <string>
 #include <system_error>
 
@@ -20,6 +22,13 @@ io_handle accept_next(io_source* from, const net::endpoint& at, std::error_code&
 /// Does what accept_next() would do, if a connection waits already.
 /// \returns  the connection; empty, without an error, if none waits.
 io_handle accept_waiting(io_source* from, std::error_code& error);
+
+/// Whether a socket is a Unix socket.
+inline bool is_unix_socket(int fd) noexcept {
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
 
 /// Makes a listening socket that was opened elsewhere non-blocking and close-on-exec.
 /// \returns  an error if it is not of this protocol and type (SO_PROTOCOL, SO_TYPE), or does not listen.

@@ -47,16 +47,16 @@ long set_mode(const std::string& path, unsigned mode) noexcept {
 
 bound_path::bound_path(std::string path) noexcept : path_(std::move(path)), maker_(::getpid()) {
     struct stat is;
-    if (!is_socket_at(path_, is)) return;
-    device_ = is.st_dev;
-    inode_ = is.st_ino;
+    if (is_socket_at(path_, is)) file_ = {.device = is.st_dev, .inode = is.st_ino};
 }
+
+bound_path::bound_path(std::string path, socket_file file) noexcept : path_(std::move(path)), maker_(::getpid()), file_(file) {}
 
 void bound_path::remove() noexcept {
     // relaxed: it decides which thread does it, and publishes nothing
     if (maker_ != ::getpid() || removed_.exchange(true, relaxed)) return;
     struct stat is;
-    if (is_socket_at(path_, is) && is.st_dev == device_ && is.st_ino == inode_) ::unlink(path_.c_str());
+    if (is_socket_at(path_, is) && socket_file{is.st_dev, is.st_ino} == file_) ::unlink(path_.c_str());
 }
 
 bound_socket open_bound(const unix_socket::address& at, const unix_socket::listener_options& options, int type) {

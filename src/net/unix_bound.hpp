@@ -3,6 +3,7 @@
 // Invariants
 //   UNIX_BOUND-1  A file is removed only if it is a socket, and either a connection to it was refused, so
 //                 that nobody listens on it, or this process has made it, and its inode is still that one.
+//                 A program that takes this process's place by exec is told which file it was.
 //   UNIX_BOUND-2  The owner removes the file while its socket listens. So another process that looks
 //                 whether the file is stale finds a listener, and cannot have put its own there meanwhile.
 //
@@ -14,6 +15,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <weft/net/unix.hpp>
 
@@ -21,22 +23,38 @@
 
 namespace weft::detail {
 
-/// The file of a socket. Forked children have a copy, which does nothing.
-class bound_path {
+/// Which file a path is.
+struct socket_file {
+    dev_t device = 0;
+    ino_t inode = 0;
+
+    bool is_there() const noexcept { return inode != 0; }
+    friend bool operator==(const socket_file&, const socket_file&) = default;
+};
+
+/// The file of a socket, and the duty to remove it. Forked children have a copy, which does nothing.
+class WEFT_EXPORT bound_path {
 public:
     /// After bind().
     explicit bound_path(std::string path) noexcept;
+    /// Of a program that was this process before.
+    bound_path(std::string path, socket_file file) noexcept;
     bound_path(const bound_path&) = delete;
     bound_path& operator=(const bound_path&) = delete;
 
     /// Removes the file, once, if it is still that one (UNIX_BOUND-1).
     void remove() noexcept;
 
+    socket_file file() const noexcept { return file_; }
+
+    /// That of a listener; null if it has none to remove.
+    static bound_path* of(const unix_socket::listener& l) noexcept { return l.path_.get(); }
+    static void give(unix_socket::listener& l, std::shared_ptr<bound_path> p) noexcept { l.path_ = std::move(p); }
+
 private:
     const std::string path_;
     const pid_t maker_;
-    dev_t device_ = 0;
-    ino_t inode_ = 0;
+    socket_file file_;
     atomic<bool> removed_{false};
 };
 

@@ -29,7 +29,7 @@ listener::listener(const address& at, const listener_options& options, std::erro
 
 listener listener::from_descriptor(int fd) {
     auto at = detail::local_endpoint(fd);
-    auto error = detail::is_unix(at.host) ? std::error_code() : std::make_error_code(std::errc::protocol_not_supported);
+    auto error = detail::is_unix_socket(fd) ? std::error_code() : std::make_error_code(std::errc::protocol_not_supported);
     if (!error) error = detail::prepare_listening(fd, 0, SOCK_STREAM);
     if (error) throw std::system_error(error, "weft: listen on descriptor " + std::to_string(fd));
     auto* const source = detail::make_source(fd);

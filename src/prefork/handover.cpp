@@ -19,9 +19,6 @@ namespace weft::prefork {
 namespace {
 
 constexpr std::string_view form = "weft-prefork-handover-1";
-// Each port is followed by its file. It is used only where a port has one, so that programs that do not know
-// Unix sockets can still take over from masters without them.
-constexpr std::string_view form_with_files = "weft-prefork-handover-2";
 constexpr std::size_t longest = 64 << 20;  // chosen: far more than the beginnings of lines of all workers
 // Nobody can change the text after this.
 constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
@@ -30,6 +27,10 @@ constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRI
     throw std::system_error(static_cast<int>(-error), std::generic_category(), what);
 }
 [[noreturn]] void fail(const char* what) { fail(what, -errno); }
+
+/// The end of the text, if there is something to say. Programs of before Unix sockets do not read so far.
+constexpr std::string_view more_of_ports = "ports";
+bool says_more(const handover::port& p) noexcept { return p.file.is_there() || p.whose != opened_by::a_master; }
 
 class writer {
 public:
@@ -73,6 +74,7 @@ public:
         if (n > rest_.size()) refuse();
         return n;
     }
+    bool is_over() const noexcept { return rest_.empty(); }
     [[noreturn]] static void refuse() {
         throw std::runtime_error("weft: prefork: what the master has left is not in the form of this program, " +
                                  std::string(form));
@@ -108,18 +110,19 @@ std::vector<int> handover::descriptors() const {
 
 detail::owned_descriptor handover::written() const {
     writer w;
-    const bool has_files = std::ranges::any_of(ports, [](const port& p) { return p.file.is_there(); });
-    w << (has_files ? form_with_files : form) << ::getpid() << last_number << current << grace.count() << mark << life_reader
-      << life_writer;
+    w << form << ::getpid() << last_number << current << grace.count() << mark << life_reader << life_writer;
     w << static_cast<std::int64_t>(ports.size());
-    for (const auto& p : ports) {
-        w << p.asked.host << p.asked.port << p.descriptor;
-        if (has_files) w << static_cast<std::int64_t>(p.file.device) << static_cast<std::int64_t>(p.file.inode);
-    }
+    for (const auto& p : ports) w << p.asked.host << p.asked.port << p.descriptor;
     w << static_cast<std::int64_t>(workers.size());
     for (const auto& p : workers) w << p.id << p.out << p.err << p.word << p.rest_of_out << p.rest_of_err;
     w << static_cast<std::int64_t>(lines.size());
     for (const auto& l : lines) w << l;
+    if (std::ranges::any_of(ports, says_more)) {
+        w << more_of_ports;
+        for (const auto& p : ports)
+            w << static_cast<std::int64_t>(p.whose == opened_by::supervisor) << static_cast<std::int64_t>(p.file.device)
+              << static_cast<std::int64_t>(p.file.inode);
+    }
     detail::owned_descriptor file(::memfd_create("weft-prefork-handover", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file.get() < 0) fail("weft: prefork: a file in memory");
     for (std::string_view rest = w.text(); !rest.empty();) {
@@ -135,8 +138,7 @@ detail::owned_descriptor handover::written() const {
 handover handover::read(int file, int written_by) {
     const auto text = all_of(file);
     reader r(text);
-    const auto in_form = r.string();
-    if (in_form != form && in_form != form_with_files) reader::refuse();
+    if (r.string() != form) reader::refuse();
     if (r.number<int>() != written_by)
         throw std::runtime_error("weft: prefork: descriptor " + std::to_string(file) +
                                  " is from another process than the master");
@@ -148,11 +150,7 @@ handover handover::read(int file, int written_by) {
     for (auto n = r.count(); n > 0; --n) {
         auto host = r.string();
         const auto port = r.number<std::uint16_t>();
-        auto& p =
-            h.ports.emplace_back(handover::port{.asked = {.host = std::move(host), .port = port}, .descriptor = r.number<int>()});
-        if (in_form == form_with_files)
-            for (auto* const value : {&p.file.device, &p.file.inode})
-                *value = static_cast<std::uint64_t>(r.number<std::int64_t>());
+        h.ports.push_back({.asked = {.host = std::move(host), .port = port}, .descriptor = r.number<int>()});
     }
     for (auto n = r.count(); n > 0; --n) {
         auto& p = h.workers.emplace_back();
@@ -161,6 +159,13 @@ handover handover::read(int file, int written_by) {
         p.rest_of_err = r.string();
     }
     for (auto n = r.count(); n > 0; --n) h.lines.push_back(r.string());
+    if (r.is_over()) return h;
+    if (r.string() != more_of_ports) reader::refuse();
+    for (auto& p : h.ports) {
+        p.whose = r.number<int>() != 0 ? opened_by::supervisor : opened_by::a_master;
+        p.file.device = static_cast<dev_t>(r.number<std::int64_t>());
+        p.file.inode = static_cast<ino_t>(r.number<std::int64_t>());
+    }
     return h;
 }
 

@@ -23,7 +23,8 @@ struct handover {
     struct port {
         net::endpoint asked = {};  // for which it was opened
         int descriptor = -1;
-        socket_file file = {};  // which the new program removes in the end
+        opened_by whose = opened_by::a_master;
+        detail::socket_file file = {};  // which the new program removes in the end
     };
 
     unsigned last_number = 0, current = 0;  // of generations

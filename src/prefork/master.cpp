@@ -73,17 +73,15 @@ public:
                 output_.add(l.is_error ? STDERR_FILENO : STDOUT_FILENO, std::move(line));
             };
         if (left_)
-            for (const auto& p : left_->ports) spare_ports_.push_back(open_port::taken(p.asked, p.descriptor, p.file));
+            for (const auto& p : left_->ports) spare_ports_.push_back(open_port::taken(p.asked, p.descriptor, p.whose, p.file));
         for (const auto& d : b.given) take_given(d);
-        ports_ = open_ports(o, spare_ports_);
+        ports_ = open_ports(o, spare_ports_, [this] { handle_signals(); });
         if (!left_) close_spare_ports();
         for (std::size_t i = 0; i < ports_.size(); ++i) given_.push_back({port_descriptor(i), ports_[i].descriptor()});
         given_.push_back({std::string(life_descriptor), life_.reader.get()});
     }
 
     int run() {
-        io::signals requests({SIGTERM, SIGINT, SIGHUP, SIGUSR2});
-        requests_ = &requests;
         // Goes first, while SIGHUP is still handled. Without it, where the system refuses the call,
         // `weft reload` refuses, and SIGHUP works.
         const detail::owned_descriptor mark(left_ ? left_->mark : ::memfd_create(mark_of_masters, MFD_CLOEXEC));
@@ -93,7 +91,7 @@ public:
             fibers.spawn({.name = "prefork output"}, [&] { output_.write_until_stopped(); });
             for (const int number : noted_signals::take()) send_signal(number);
             fibers.spawn({.name = "prefork signals"}, [&] {
-                for (;;) send_signal(requests.wait());
+                for (;;) send_signal(requests_->wait());
             });
             if (left_)
                 take_over();
@@ -107,6 +105,8 @@ public:
     }
 
 private:
+    void handle_signals() { requests_.emplace({SIGTERM, SIGINT, SIGHUP, SIGUSR2}); }
+
     void handle(const event_of_master& e) {
         switch (e.what) {
             case kind::signal: return e.number == SIGHUP ? reload() : e.number == SIGUSR2 ? upgrade() : stop();
@@ -121,7 +121,7 @@ private:
 
     void take_given(const given_descriptor& d) {
         try {
-            spare_ports_.push_back(open_port::taken(std::nullopt, d.number));
+            spare_ports_.push_back(open_port::taken(std::nullopt, d.number, opened_by::supervisor));
         } catch (const std::system_error&) {
             detail::direct::close(d.number);
             say("descriptor " + std::to_string(d.number) + " of LISTEN_FDS" +
@@ -306,7 +306,7 @@ private:
                      .life_reader = life_.reader.get(),
                      .life_writer = life_.writer.get(),
                      .workers = std::move(workers)};
-        for_each_port([&](const open_port& p) { all.ports.push_back({p.asked(), p.descriptor(), p.file()}); });
+        for_each_port([&](const open_port& p) { all.ports.push_back({p.asked(), p.descriptor(), p.whose(), p.file()}); });
         return all;
     }
 
@@ -401,10 +401,10 @@ private:
     const std::vector<std::string> words_;
     std::optional<handover> left_;
     life_line life_;
+    std::optional<io::signals> requests_;  // outlives the ports: no signal may end this while they have paths
     std::vector<open_port> ports_;
     std::vector<open_port> spare_ports_;  // of the program before this one, which may be needed again
     std::vector<named_descriptor> given_;
-    io::signals* requests_ = nullptr;
     int mark_ = -1;
     scope* fibers_ = nullptr;
     channel<event_of_master> events_{unbounded};
@@ -466,8 +466,11 @@ int run_as_check(const options& o, int parent) try {
         [&] {
             std::vector<open_port> given;
             for (std::size_t i = 0; i < left.ports.size(); ++i)
-                given.push_back(open_port::taken(left.ports[i].asked, gifts.descriptor(port_descriptor(i))));
-            open_ports(o, given);
+                given.push_back(
+                    open_port::taken(left.ports[i].asked, gifts.descriptor(port_descriptor(i)), opened_by::supervisor));
+            // A path that it makes must go before a signal ends it.
+            std::optional<io::signals> ends_later;
+            open_ports(o, given, [&] { ends_later.emplace({SIGTERM, SIGINT}); });
         },
         {.workers = 1});
     gifts.say_ready();

@@ -3,18 +3,18 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
 #include <weft/net/resolve.hpp>
 
 #include "base/direct.hpp"
-#include "base/owned_descriptor.hpp"
+#include "net/accepting.hpp"
 #include "net/host.hpp"
 
 namespace weft::prefork {
@@ -29,12 +29,6 @@ int number_in(const char* variable) noexcept {
     int n = -1;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), n);
     return error == std::errc() && end == all.data() + all.size() ? n : -1;
-}
-
-socket_file file_at(const std::string& path) noexcept {
-    struct stat is {};
-    if (::lstat(path.c_str(), &is) != 0 || !S_ISSOCK(is.st_mode)) return {};
-    return {.device = is.st_dev, .inode = is.st_ino};
 }
 
 /// Whether a port for `at` would listen on this address.
@@ -64,26 +58,18 @@ std::vector<given_descriptor> take_given_descriptors() {
     return all;
 }
 
-void taken_path::remove() noexcept {
-    if (const auto is = std::exchange(is_, {}); is.is_there() && file_at(path_) == is) ::unlink(path_.c_str());
-}
-
 open_port open_port::opened(const net::endpoint& asked, const options& o) {
-    if (!detail::is_unix(asked.host)) return {asked, tcp::listener(asked, o.listening)};
-    const auto at = unix_socket::address::of(asked);
-    open_port port(asked, unix_socket::listener(at, o.unix_listening));
-    if (!at.path.empty()) port.file_ = file_at(at.path);
-    return port;
+    if (!detail::is_unix(asked.host)) return {asked, tcp::listener(asked, o.listening), opened_by::a_master};
+    return {asked, unix_socket::listener(unix_socket::address::of(asked), o.unix_listening), opened_by::a_master};
 }
 
-open_port open_port::taken(std::optional<net::endpoint> asked, int descriptor, socket_file file) {
-    std::error_code error;
-    auto as_unix = unix_socket::listener::from_descriptor(descriptor, error);
-    auto l = error ? any_listener(tcp::listener::from_descriptor(descriptor)) : any_listener(std::move(as_unix));
-    const auto at = std::visit([](const auto& any) -> net::endpoint { return any.local(); }, l);
-    open_port port(asked ? *asked : at, std::move(l));
-    port.file_ = file;
-    if (file.is_there()) port.path_ = taken_path(unix_socket::address::of(at).path, file);
+open_port open_port::taken(std::optional<net::endpoint> asked, int descriptor, opened_by whose, detail::socket_file file) {
+    auto l = detail::is_unix_socket(descriptor) ? any_listener(unix_socket::listener::from_descriptor(descriptor))
+                                                : any_listener(tcp::listener::from_descriptor(descriptor));
+    open_port port({}, std::move(l), whose);
+    port.asked_ = asked ? *asked : port.local();
+    if (auto* const s = std::get_if<unix_socket::listener>(&port.listener_); s && file.is_there())
+        detail::bound_path::give(*s, std::make_shared<detail::bound_path>(unix_socket::address::of(s->local()).path, file));
     return port;
 }
 
@@ -100,33 +86,41 @@ int open_port::descriptor() const noexcept {
     return std::visit([](const auto& l) { return l.native_handle(); }, listener_);
 }
 
-void open_port::refuse_connections() noexcept {
-    auto* const l = std::get_if<unix_socket::listener>(&listener_);
-    if (!l) {
-        ::shutdown(descriptor(), SHUT_RD);
-        return;
-    }
-    const detail::owned_descriptor socket(static_cast<int>(detail::direct::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0)));
-    // The path goes first, while the socket listens (UNIX_BOUND-2).
-    path_.remove();
-    l->close();
-    ::shutdown(socket.get(), SHUT_RD);
+detail::bound_path* open_port::path() const noexcept {
+    const auto* const s = std::get_if<unix_socket::listener>(&listener_);
+    return s ? detail::bound_path::of(*s) : nullptr;
 }
 
-std::vector<open_port> open_ports(const options& o, std::vector<open_port>& given) {
-    std::vector<open_port> ports;
-    for (const auto& at : o.listen) {
+detail::socket_file open_port::file() const noexcept { return path() ? path()->file() : detail::socket_file(); }
+
+void open_port::refuse_connections() noexcept {
+    if (whose_ == opened_by::supervisor) return;
+    if (auto* const p = path()) p->remove();  // first (UNIX_BOUND-2)
+    ::shutdown(descriptor(), SHUT_RD);
+    // TCP has reset what waited. Of a Unix socket it would wait until the last worker has ended.
+    for (long fd = 0; (fd = detail::direct::accept(descriptor(), SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;)
+        detail::direct::close(static_cast<int>(fd));
+}
+
+std::vector<open_port> open_ports(const options& o, std::vector<open_port>& given, const std::function<void()>& before_paths) {
+    std::vector<std::optional<open_port>> ports(o.listen.size());
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        const auto& at = o.listen[i];
         auto found = std::ranges::find(given, at, &open_port::asked);
         if (found == given.end())
             found = std::ranges::find_if(given, [&](const open_port& p) { return has_address(p.local(), at); });
         if (found == given.end()) {
-            ports.push_back(open_port::opened(at, o));
-        } else {
-            ports.push_back(std::move(*found).for_entry(at));
-            given.erase(found);
+            if (!detail::is_unix(at.host)) ports[i] = open_port::opened(at, o);
+            continue;
         }
+        ports[i] = std::move(*found).for_entry(at);
+        given.erase(found);
     }
-    return ports;
+    before_paths();
+    std::vector<open_port> all;
+    for (std::size_t i = 0; i < ports.size(); ++i)
+        all.push_back(ports[i] ? std::move(*ports[i]) : open_port::opened(o.listen[i], o));
+    return all;
 }
 
 }  // namespace weft::prefork

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,35 +14,14 @@
 #include <weft/net/unix.hpp>
 #include <weft/prefork.hpp>
 
+#include "net/unix_bound.hpp"
+
 namespace weft::prefork {
 
-/// Which file the path of a Unix socket is.
-struct socket_file {
-    std::uint64_t device = 0, inode = 0;  // 0: none
-
-    bool is_there() const noexcept { return inode != 0; }
-    friend bool operator==(const socket_file&, const socket_file&) = default;
-};
-
-/// The duty to remove the path of a Unix socket that the program before this one has made.
-class taken_path {
-public:
-    taken_path() noexcept = default;
-    taken_path(std::string path, socket_file is) noexcept : path_(std::move(path)), is_(is) {}
-    taken_path(taken_path&& other) noexcept : path_(std::move(other.path_)), is_(std::exchange(other.is_, {})) {}
-    taken_path& operator=(taken_path&& other) noexcept {
-        std::swap(path_, other.path_);
-        std::swap(is_, other.is_);
-        return *this;
-    }
-    ~taken_path() { remove(); }
-
-    /// Removes it if it is still that file. While the socket listens (UNIX_BOUND-2).
-    void remove() noexcept;
-
-private:
-    std::string path_;
-    socket_file is_;
+/// Where the sockets of a master come from.
+enum class opened_by : std::uint8_t {
+    a_master,    // this one, or the program before it
+    supervisor,  // of services: it goes on with them when this program has ended
 };
 
 /// A TCP port or a Unix socket that the master holds open for its workers.
@@ -52,28 +32,30 @@ public:
     /// Takes over a socket that listens. It was opened for `asked`; without that, for its own address. The path
     /// of a Unix socket is removed in the end if it is `file`.
     /// \throws std::system_error if it is no such socket; the caller then still owns it
-    static open_port taken(std::optional<net::endpoint> asked, int descriptor, socket_file file = {});
-
-    /// The same, for this entry of options::listen.
+    static open_port taken(std::optional<net::endpoint> asked, int descriptor, opened_by whose, detail::socket_file file = {});
+    /// It, for this entry of options::listen.
     open_port for_entry(const net::endpoint& asked) &&;
 
     const net::endpoint& asked() const noexcept { return asked_; }
     net::endpoint local() const;
     int descriptor() const noexcept;
-    /// What the next program is told, if this one removes the path in the end.
-    socket_file file() const noexcept { return file_; }
+    opened_by whose() const noexcept { return whose_; }
+    /// The path that this program removes in the end; none of a supervisor's, or of TCP.
+    detail::socket_file file() const noexcept;
 
-    /// Of what connects from now on. Workers that accept still, fail.
+    /// Refuses what connects from now on, and what waits to be accepted, unless a supervisor goes on with the
+    /// socket. A worker that accepts still, fails.
     void refuse_connections() noexcept;
 
 private:
     using any_listener = std::variant<tcp::listener, unix_socket::listener>;
-    open_port(net::endpoint asked, any_listener l) : asked_(std::move(asked)), listener_(std::move(l)) {}
+    open_port(net::endpoint asked, any_listener l, opened_by whose)
+        : asked_(std::move(asked)), listener_(std::move(l)), whose_(whose) {}
+    detail::bound_path* path() const noexcept;
 
     net::endpoint asked_;
     any_listener listener_;
-    socket_file file_;
-    taken_path path_;  // before the listener, when this is destroyed
+    opened_by whose_;
 };
 
 /// A descriptor that was given to this process by the variables LISTEN_PID, LISTEN_FDS and
@@ -86,8 +68,9 @@ struct given_descriptor {
 /// Takes the variables out of the environment, if they are for this process.
 std::vector<given_descriptor> take_given_descriptors();
 
-/// For each entry of options::listen the one in `given` that was opened for it or has its address;
-/// otherwise a new one. What remains in `given` is for none of them. \parks \throws std::system_error
-std::vector<open_port> open_ports(const options&, std::vector<open_port>& given);
+/// For each entry of options::listen the one in `given` that was opened for it or has its address; otherwise a
+/// new one. What remains in `given` is for none of them. It calls before_paths() once all names are looked up,
+/// before it makes the path of a Unix socket. \parks \throws std::system_error
+std::vector<open_port> open_ports(const options&, std::vector<open_port>& given, const std::function<void()>& before_paths);
 
 }  // namespace weft::prefork

@@ -20,7 +20,7 @@
 
 #include "base/atomic.hpp"
 #include "base/in_quotes.hpp"
-#include "net/host.hpp"
+#include "net/accepting.hpp"
 #include "prefork/replace_program.hpp"
 #include "prefork/role.hpp"
 
@@ -36,8 +36,19 @@ struct worker::state {
     event is_to_end{}, program_ends{}, has_ended{};
     int code = 0;
 
-    bool is_unix(std::size_t i) const noexcept { return i < how.listen.size() && detail::is_unix(how.listen[i].host); }
+    /// The descriptor of the i-th, if it can be taken.
+    int& port(std::size_t i);
 };
+
+int& worker::state::port(std::size_t i) {
+    if (i >= ports.size())
+        throw std::out_of_range("weft: prefork: listener " + std::to_string(i) + " of " + std::to_string(ports.size()));
+    if (ports[i] < 0)
+        throw std::logic_error(
+            "weft: prefork: listener " + std::to_string(i) +
+            (ports[i] == taken ? " was taken before" : ": the master has not opened this port; restart the master"));
+    return ports[i];
+}
 
 namespace {
 
@@ -157,32 +168,24 @@ ending worker::wait_for_stop() {
 
 void worker::wait_for_end_of_program() { state_.program_ends.wait(); }
 
-int worker::descriptor(std::size_t i) {
-    if (i >= state_.ports.size())
-        throw std::out_of_range("weft: prefork: listener " + std::to_string(i) + " of " + std::to_string(state_.ports.size()));
-    if (state_.ports[i] < 0)
-        throw std::logic_error("weft: prefork: listener " + std::to_string(i) +
-                               (state_.ports[i] == state::taken ? " was taken before"
-                                                                : ": the master has not opened this port; restart the master"));
-    return std::exchange(state_.ports[i], state::taken);
-}
+int worker::descriptor(std::size_t i) { return std::exchange(state_.port(i), state::taken); }
 
 tcp::listener worker::listener(std::size_t i) {
-    if (state_.is_unix(i))
-        throw std::logic_error("weft: prefork: listener " + std::to_string(i) + " is at " + to_string(state_.how.listen[i]) +
-                               ", a Unix socket: take it by unix_listener() or any_listener()");
+    if (detail::is_unix_socket(state_.port(i)))
+        throw std::logic_error("weft: prefork: listener " + std::to_string(i) +
+                               " is a Unix socket: unix_listener(), any_listener() and descriptor() take it");
     return tcp::listener::from_descriptor(descriptor(i));
 }
 
 unix_socket::listener worker::unix_listener(std::size_t i) {
-    if (i < state_.how.listen.size() && !state_.is_unix(i))
-        throw std::logic_error("weft: prefork: listener " + std::to_string(i) + " is at " + to_string(state_.how.listen[i]) +
-                               ", no Unix socket: take it by listener() or any_listener()");
+    if (!detail::is_unix_socket(state_.port(i)))
+        throw std::logic_error("weft: prefork: listener " + std::to_string(i) +
+                               " is no Unix socket: listener(), any_listener() and descriptor() take it");
     return unix_socket::listener::from_descriptor(descriptor(i));
 }
 
 io::byte_listener worker::any_listener(std::size_t i) {
-    if (state_.is_unix(i)) return unix_listener(i);
+    if (detail::is_unix_socket(state_.port(i))) return unix_listener(i);
     return listener(i);
 }
 

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <stdexcept>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <weft/prefork.hpp>
 
@@ -148,9 +149,7 @@ TEST_F(prefork_unix_forks, a_socket_of_a_supervisor_of_services_is_used_and_its_
 TEST_F(prefork_unix_forks, a_worker_takes_its_port_as_what_it_is) {
     rt.run([&] {
         master_process m({"kinds", "1", "drain", to_string(at)});
-        EXPECT_NE(
-            m.line_with("listener 0 is at " + to_string(at) + ", a Unix socket: take it by unix_listener() or any_listener()"),
-            "")
+        EXPECT_NE(m.line_with("listener 0 is a Unix socket: unix_listener(), any_listener() and descriptor() take it"), "")
             << m.all();
         EXPECT_NE(m.line_with(to_string(at) + " was taken"), "") << m.all();
         EXPECT_NE(m.line_with("listener 0 was taken before"), "") << m.all();
@@ -171,24 +170,94 @@ TEST_F(prefork_unix_forks, an_abstract_name_has_no_path) {
     });
 }
 
-TEST_F(prefork_unix_forks, the_handover_has_another_form_only_if_a_path_goes_with_it) {
-    const auto form_of = [](const prefork::handover& h) {
+TEST_F(prefork_unix_forks, what_waits_half_a_second_after_the_signal_is_refused) {
+    rt.run([&] {
+        for (const bool is_unix : {true, false}) {
+            auto how = words("stubborn");
+            if (!is_unix) how.back() = "0";
+            master_process m(how);
+            ASSERT_NE(m.line_with("port "), "") << m.all();
+            line_client waits(is_unix ? at : m.port());
+            m.signal(SIGTERM);
+            EXPECT_FALSE(waits.ask("x"));
+            EXPECT_TRUE(is_alive(m.id())) << "its workers do not end";
+            m.signal(SIGTERM);
+            EXPECT_EQ(m.exit_code(), 0);
+        }
+    });
+}
+
+TEST_F(prefork_unix_forks, a_socket_of_a_supervisor_of_services_outlives_a_stop_that_takes_long) {
+    rt.run([&] {
+        unix_socket::listener by_path({.path = path});
+        tcp::listener by_number({.host = "127.0.0.1", .port = 0});
+        for (const bool is_unix : {true, false}) {
+            const int socket = ::fcntl(is_unix ? by_path.native_handle() : by_number.native_handle(), F_DUPFD_CLOEXEC, 0);
+            const auto where = is_unix ? at : by_number.local();
+            const std::vector<std::string> how{"-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" serve 1 drain \"$1\"",
+                                               WEFT_PREFORK_SUBJECT, is_unix ? to_string(at) : std::to_string(where.port)};
+            std::optional<line_client> late;
+            for (int life = 0; life < 3; ++life) {
+                master_process m(how, "/bin/sh", {socket});
+                ASSERT_NE(m.line_with("port "), "") << m.all();
+                if (late) {
+                    EXPECT_TRUE(late->ask("late")) << "it has waited for this life";
+                }
+                line_client kept(where);
+                ASSERT_TRUE(kept.ask("x"));
+                late.reset();
+                if (life == 1) {
+                    m.signal(SIGUSR2);  // the next program knows, too
+                    kept.stream().close();
+                    ASSERT_NE(m.line_with("generation 1 has ended"), "") << m.all();
+                }
+                line_client last(where);
+                ASSERT_TRUE(last.ask("x"));
+                m.signal(SIGTERM);
+                this_fiber::sleep_for(700ms);  // ports of its own would be closed by now
+                late.emplace(where);
+                last.stream().close();
+                kept.stream().close();
+                EXPECT_EQ(m.exit_code(), 0);
+            }
+            ::close(socket);
+        }
+    });
+}
+
+TEST_F(prefork_unix_forks, a_signal_during_the_start_leaves_no_path) {
+    rt.run([&] {
+        for (int i = 0; i < 12; ++i) {
+            master_process m(words());
+            this_fiber::sleep_for(i * 3ms);
+            m.signal(SIGTERM);
+            m.exit_code();
+            EXPECT_FALSE(fs::exists(path)) << m.all();
+        }
+    });
+}
+
+TEST(prefork_handover, says_whose_a_socket_is_behind_what_older_programs_read) {
+    const auto text_of = [](const prefork::handover& h) {
         const auto file = h.written();
-        std::string text(64, '\0');
+        std::string text(4096, '\0');
         text.resize(static_cast<std::size_t>(::pread(file.get(), text.data(), text.size(), 0)));
         const auto again = prefork::handover::read(file.get(), ::getpid());
         EXPECT_EQ(again.ports.size(), h.ports.size());
         for (std::size_t i = 0; i < h.ports.size(); ++i) {
             EXPECT_EQ(again.ports[i].asked, h.ports[i].asked);
             EXPECT_EQ(again.ports[i].descriptor, h.ports[i].descriptor);
+            EXPECT_EQ(again.ports[i].whose, h.ports[i].whose);
             EXPECT_EQ(again.ports[i].file, h.ports[i].file);
         }
         return text;
     };
-    EXPECT_THAT(form_of({.ports = {{{"::1", 80}, 23}, {{"unix:@x", 0}, 24}}}), HasSubstr("weft-prefork-handover-1 "));
-    constexpr auto largest = ~std::uint64_t{0};
-    EXPECT_THAT(form_of({.ports = {{{"::1", 80}, 23}, {{"unix:/x", 0}, 24, {.device = largest, .inode = largest}}}}),
-                HasSubstr("weft-prefork-handover-2 "));
+    prefork::handover h{.ports = {{{"::1", 80}, 23}, {{"unix:@x", 0}, 24}}, .lines = {"a"}};
+    const auto before = text_of(h);
+    h.ports[1].file = {.device = ~dev_t{0}, .inode = ~ino_t{0}};
+    EXPECT_TRUE(text_of(h).starts_with(before));
+    h.ports[0].whose = prefork::opened_by::supervisor;
+    EXPECT_TRUE(text_of(h).starts_with(before));
 }
 
 }  // namespace

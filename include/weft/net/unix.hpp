@@ -319,6 +319,7 @@ public:
     friend detail::io_readiness watch_readable(const listener& l) noexcept { return detail::io_readiness(l.handle_.get()); }
 
 private:
+    friend class detail::bound_path;
     listener(detail::io_handle h, net::endpoint at) noexcept : handle_(std::move(h)), local_(std::move(at)) {}
 
     detail::io_handle handle_;

@@ -292,8 +292,10 @@ class Call:
 
 def server_of(address):
     """The pair of ASGI for where the server listens: a Unix socket has no port."""
+    if address.startswith("unix:"):
+        return address[5:], None
     host, _, port = address.rpartition(":")
-    return (port, None) if host == "unix" else (host.strip("[]"), int(port))
+    return host.strip("[]"), int(port)
 
 
 def pair_of(pair):

@@ -19,6 +19,7 @@
 #include "capi/handles.hpp"
 #include "capi/http/exchange.hpp"
 #include "capi/status.hpp"
+#include "net/accepting.hpp"
 
 struct weft_http_server {
     weft::http::server server;
@@ -58,10 +59,11 @@ weft_status read_options(const weft_http_options& given, http::server_options& o
     return WEFT_OK;
 }
 
-io::byte_listener listener_on(int fd) {
-    std::error_code is_not_unix;
-    auto l = unix_socket::listener::from_descriptor(fd, is_not_unix);
-    if (is_not_unix) return tcp::listener::from_descriptor(fd);
+/// Owns the descriptor once there is a listener.
+template <class Listener>
+io::byte_listener listener_on(weft::detail::owned_descriptor& socket) {
+    auto l = Listener::from_descriptor(socket.get());
+    socket.release();
     return l;
 }
 
@@ -182,9 +184,9 @@ weft_status weft_http_listen_on(weft_http_server* s, weft_listener* l) {
 weft_status weft_http_listen_descriptor(weft_http_server* s, int fd) {
     weft::detail::owned_descriptor socket(fd);
     return on("weft_http_listen_descriptor", s, [&](auto& of) {
-        auto l = listener_on(socket.get());
-        socket.release();
-        of.server.listen(std::move(l), of.options);
+        of.server.listen(weft::detail::is_unix_socket(socket.get()) ? listener_on<weft::unix_socket::listener>(socket)
+                                                                    : listener_on<weft::tcp::listener>(socket),
+                         of.options);
         return WEFT_OK;
     });
 }
