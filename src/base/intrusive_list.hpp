@@ -21,6 +21,10 @@ class intrusive_list;
 template <class T>
 class list_hook {
 public:
+    list_hook() noexcept = default;
+    list_hook(const list_hook&) = delete;  // a copy would seem to be in the list
+    list_hook& operator=(const list_hook&) = delete;
+
     bool linked() const noexcept { return next_ != nullptr; }
 
 private:

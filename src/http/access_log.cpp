@@ -1,8 +1,10 @@
 // access_log.cpp - writes the lines of an access log to a descriptor, each whole.
 #include <weft/http/log.hpp>
 
+#include <weft/deadline.hpp>
 #include <weft/io/descriptor.hpp>
 #include <weft/mutex.hpp>
+#include <weft/stop.hpp>
 
 #include <unistd.h>
 
@@ -67,6 +69,28 @@ public:
         }
         if (lets_others_add) let_others_run();
         const std::lock_guard writing(write_lock_);
+        write_lines();
+    }
+
+    void write_last(time_point until) {
+        const auto late = [] {
+            return std::system_error(std::make_error_code(std::errc::timed_out),
+                                     "weft: http: the access log takes no more; its last lines are not written");
+        };
+        const std::unique_lock writing(write_lock_, until);
+        if (!writing) throw late();
+        const deadline_frame limit(until);
+        try {
+            write_lines();
+        } catch (const cancelled&) {
+            if (!has_expired(limit)) throw;
+            throw late();
+        }
+    }
+
+private:
+    /// All of them, with write_lock_ held.
+    void write_lines() {
         while (take_lines()) {
             std::string_view rest = taken_;
             try {
@@ -82,7 +106,6 @@ public:
         }
     }
 
-private:
     /// \returns whether there is too much.
     bool append_line(const http::access& a) {
         const std::lock_guard guard(lock_);
@@ -135,9 +158,7 @@ private:
         return end + 1;
     }
 
-    std::size_t write_some(std::string_view text) {
-        return waiting_.is_open() ? waiting_.write_some(text) : write_at_once(text);
-    }
+    std::size_t write_some(std::string_view text) { return waiting_.is_open() ? waiting_.write_some(text) : write_at_once(text); }
 
     std::size_t write_at_once(std::string_view text) const {
         long n;
@@ -145,8 +166,7 @@ private:
         while (n == -EINTR);
         // A device that takes nothing and reports nothing will not take more the next time.
         if (n == 0) n = -EIO;
-        if (n < 0)
-            throw std::system_error(static_cast<int>(-n), std::generic_category(), "weft: http: writing the access log");
+        if (n < 0) throw std::system_error(static_cast<int>(-n), std::generic_category(), "weft: http: writing the access log");
         return static_cast<std::size_t>(n);
     }
 
@@ -170,6 +190,7 @@ void batched_log::operator()(const http::access& a) const { to_->write_one(a); }
 bool batched_log::shows_duration() const noexcept { return to_->shows_duration(); }
 void batched_log::add(const http::access& a) const { to_->add(a); }
 void batched_log::write_out() const { to_->write_out(true); }
+void batched_log::write_last(time_point until) const { to_->write_last(until); }
 
 }  // namespace weft::detail
 

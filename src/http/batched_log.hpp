@@ -8,13 +8,14 @@
 //   BATCHED_LOG-1  A line that was added is written by the fiber that added it, or by another fiber that
 //                  writes. If a write fails, the lines that the fiber had taken are lost. If a fiber is
 //                  stopped while it writes, a line that it has begun stays cut, and the next fiber that
-//                  writes takes the others; the server calls write_out() once more at its end.
+//                  writes takes the others; the server calls write_last() at its end.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include <weft/detail/clock.hpp>
 #include <weft/http/log.hpp>
 
 namespace weft::detail {
@@ -41,6 +42,11 @@ public:
     ///
     /// \parks  first, so that other fibers can add lines; then while a pipe or a terminal is full.
     void write_out() const;
+    /// Writes all lines that were added, also those of other servers.
+    ///
+    /// \parks   while a pipe or a terminal is full, and while another fiber writes; until then.
+    /// \throws  std::system_error timed_out.
+    void write_last(time_point until) const;
 
 private:
     std::shared_ptr<log_writer> to_;

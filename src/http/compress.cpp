@@ -16,6 +16,7 @@
 #include "http/conditions.hpp"
 #include "http/content_type.hpp"
 #include "http/field_list.hpp"
+#include "http/streamed_answer.hpp"
 
 namespace weft::http {
 namespace {
@@ -70,6 +71,7 @@ public:
 
     void write_file(int descriptor, std::uint64_t offset, std::uint64_t bytes) override {
         check_length(bytes);
+        detail::check_file(descriptor, offset, bytes);
         step s(*this);
         std::string room(std::min<std::uint64_t>(detail::compressed_at_once, bytes), '\0');
         while (bytes > 0) {

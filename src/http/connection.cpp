@@ -235,6 +235,7 @@ http_connection::next_step http_connection::answer(exchange& x, arriving_body* b
     const auto next = response.upgrade ? upgrade(x, response, f, d)
                       : streams        ? stream(x, response, f, body, d)
                                        : send(x, response, f);
+    if (next == next_step::vanish && !streams && !response.upgrade) d.bytes = sent_of_body_;
     if (logged) {
         const auto taken = service_.times_answers ? clock::now() - begin : clock::duration::zero();
         has_reported_ = true;
@@ -292,6 +293,7 @@ void http_connection::write_log() noexcept {
 http_connection::next_step http_connection::send_out(exchange& x, std::string_view body) {
     const auto total = x.out.size() + body.size();
     const auto how = sender_.send(x.out, body);
+    sent_of_body_ = sender_.sent_of_last() - std::min(sender_.sent_of_last(), x.out.size());
     x.out.clear();
     const bool cuts_answer = std::exchange(is_in_answer_, false) || sender_.sent_of_last() > 0;
     if (how == sent::whole) return next_step::go_on;

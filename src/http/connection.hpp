@@ -102,6 +102,7 @@ private:
     bool gives_fiber_up_ = false;
     bool is_in_answer_ = false;  // the output buffer begins with the rest of an answer
     bool has_reported_ = false;  // to the access log, since write_log()
+    std::size_t sent_of_body_ = 0;  // by the last send_out()
     bool is_broken_ = false;  // an answer was not sent whole
     decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};

@@ -85,7 +85,7 @@ public:
             return preflight(origin);
         auto answer = next(asked);
         mark(answer.headers, origin);
-        if (allows(origin) && !expose_.empty()) answer.headers.set("Access-Control-Expose-Headers", expose_);
+        if ((any_ || allows(origin)) && !expose_.empty()) answer.headers.set("Access-Control-Expose-Headers", expose_);
         return answer;
     }
 
@@ -95,9 +95,9 @@ private:
     }
 
     void mark(headers& to, std::string_view origin) const {
-        // Also without an origin: a cache keeps that answer, too.
+        // Both also without an origin: a cache keeps that answer for requests with one, too.
         if (!any_) detail::add_vary(to, "Origin");
-        if (!allows(origin)) return;
+        if (!any_ && !allows(origin)) return;
         to.set("Access-Control-Allow-Origin", any_ ? "*" : origin);
         if (credentials_) to.set("Access-Control-Allow-Credentials", "true");
     }

@@ -9,6 +9,7 @@
 
 #include "base/in_quotes.hpp"
 #include "http/log_lines.hpp"
+#include "net/host.hpp"
 
 namespace weft::detail {
 namespace {
@@ -37,6 +38,16 @@ public:
             text.remove_prefix(n);
         }
         return *this;
+    }
+    /// An address. That of a Unix socket has any bytes that its owner likes, and a space would begin a column.
+    line_writer& address(std::string_view host) noexcept {
+        if (host.empty()) return *this << "-";
+        if (!is_unix(host)) return *this << host;
+        for (auto end = host.find(' '); end != host.npos; end = host.find(' ')) {
+            quoted(host.substr(0, end)) << "\\x20";
+            host.remove_prefix(end + 1);
+        }
+        return quoted(host);
     }
     char* end() const noexcept { return at_; }
 
@@ -70,11 +81,11 @@ std::string_view time_of_day(log_second& known) {
 std::string_view text_or_dash(std::string_view text) noexcept { return text.empty() ? "-" : text; }
 
 std::size_t room_of_common(const http::access& a) noexcept {
-    return rest_of_line + a.peer.host.size() + line_writer::longest_escape * (a.asked.method().size() + a.asked.target().size());
+    return rest_of_line + line_writer::longest_escape * (a.peer.host.size() + a.asked.method().size() + a.asked.target().size());
 }
 
 void write_common(line_writer& to, const http::access& a, log_second& second) {
-    to << text_or_dash(a.peer.host) << " - - [" << time_of_day(second) << "] \"";
+    to.address(a.peer.host) << " - - [" << time_of_day(second) << "] \"";
     if (a.asked.method().empty()) {
         to << "-";
     } else {
@@ -137,7 +148,7 @@ std::string combined_log_line(const access& a) {
 std::string to_string(const cut_short& c) {
     std::string line = "weft: http: the answer";
     if (!c.asked.method().empty()) line += " to " + detail::printable(c.asked.method() + ' ' + c.asked.target());
-    line += " for " + (c.peer.host.empty() ? std::string("a client that has gone") : to_string(c.peer));
+    line += " for " + (c.peer.host.empty() ? std::string("a client that has gone") : detail::printable(to_string(c.peer)));
     return line.append(" was cut short after ")
         .append(std::to_string(c.sent))
         .append(" of ")

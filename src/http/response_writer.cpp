@@ -57,7 +57,7 @@ bool is_ours(std::string_view name) noexcept {
     }
 }
 
-bool may_have_body(int status) noexcept { return status >= 200 && status != 204 && status != 304; }
+bool may_have_body(int status) noexcept { return status >= 200 && status != 204 && status != 205 && status != 304; }
 
 // chosen: holds all but heads with long fields; a string would fill its room with zeros first
 constexpr std::size_t usual_room = 512;
@@ -75,6 +75,8 @@ char* write_head(char* at, const http::response& r, framing f, std::string_view 
             to << length_is << *r.stream_length << line_end;
         else if (f.minor_version > 0)
             to << in_chunks;
+    } else if (r.status == 205) {
+        to << length_is << std::size_t{0} << line_end;  // RFC 9110, 15.3.6
     }
     if (r.status == 101)
         to << upgrades;

@@ -155,7 +155,14 @@ void server_life::serve() {
             if (!service_->wait_until_empty()) connections.request_stop();
         });
     });
-    service_->write_log();  // BATCHED_LOG-1
+    service_->write_last_of_log(end_of_log());  // BATCHED_LOG-1
+}
+
+/// Who reads the log may have stopped, and that must not keep the server from ending.
+time_point server_life::end_of_log() {
+    constexpr std::chrono::seconds at_least{1};  // chosen: a reader that is there takes what waits at once
+    const lock_guard lock(mutex_);
+    return std::max(grace_end_ == never ? time_point() : grace_end_, deadline_after(at_least));
 }
 
 void server_life::accept_until_stopped(scope& connections) {

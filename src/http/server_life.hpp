@@ -75,6 +75,7 @@ private:
 
     void open(io::byte_listener port, http::server_options options);
     void end_port() WEFT_REQUIRES(mutex_);
+    time_point end_of_log();
     void accept_until_stopped(scope& connections);
     void accept_one(scope& connections);
     void serve_on_a_fiber(scope& connections, newcomer client);

@@ -129,4 +129,10 @@ void http_service::write_log() const noexcept {
             "on_access", [&] { log_->write_out(); }, &hook_failures);
 }
 
+void http_service::write_last_of_log(time_point until) const noexcept {
+    if (log_)
+        call_hook(
+            "on_access", [&] { log_->write_last(until); }, &hook_failures);
+}
+
 }  // namespace weft::detail

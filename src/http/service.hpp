@@ -115,6 +115,7 @@ public:
     /// Writes the lines of the access log that were reported; if it collects any, which others do not.
     /// Parks as batched_log::write_out().
     void write_log() const noexcept;
+    void write_last_of_log(time_point until) const noexcept;
 
 private:
     void leave() noexcept;

@@ -20,7 +20,8 @@ namespace {
 constexpr std::string_view crlf = "\r\n";
 constexpr const char* writing_a_body = "weft: http: write a body";
 
-/// What is wrong with the file is the fault of the program, not of the client.
+}  // namespace
+
 void check_file(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
     struct stat s {};
     if (::fstat(descriptor, &s) != 0) throw std::system_error(errno, std::generic_category(), "weft: http: write_file()");
@@ -33,8 +34,6 @@ void check_file(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
         throw std::system_error(EBADF, std::generic_category(),
                                 "weft: http: write_file(): the descriptor is not open for reading");
 }
-
-}  // namespace
 
 /// What was begun and has failed cannot be gone on with.
 class streamed_answer::step {
@@ -95,8 +94,10 @@ void streamed_answer::write_file(int descriptor, std::uint64_t offset, std::uint
     pending_.clear();
     send({});
     pace_.resume();
-    check(on_.sender_.send_file(descriptor, offset, bytes, pace_));
+    const auto how = on_.sender_.send_file(descriptor, offset, bytes, pace_);
     pace_.pause();
+    if (how != sent::whole) written_ += on_.sender_.sent_of_last();
+    check(how);
     end_chunk();
     written_ += bytes;
     s.done();
@@ -160,6 +161,7 @@ void streamed_answer::send(std::string_view last) {
     pace_.resume();
     const auto how = on_.sender_.send(x_.out, last, pace_);
     pace_.pause();
+    if (how != sent::whole) written_ += on_.sender_.sent_of_last() - std::min(on_.sender_.sent_of_last(), x_.out.size());
     x_.out.clear();
     check(how);
 }

@@ -31,6 +31,10 @@ class http_connection;
 // chosen: what is written in smaller pieces is collected up to this
 inline constexpr std::size_t collected_bytes = 16 * 1024;
 
+/// What is wrong with the file is the fault of the program, not of the client.
+/// \throws  std::invalid_argument, std::system_error
+void check_file(int descriptor, std::uint64_t offset, std::uint64_t bytes);
+
 class streamed_answer final : public body_sink {
 public:
     /// The head is in x.out.

@@ -229,6 +229,22 @@ TEST_P(http_access_log, ends_a_line_that_a_stop_has_cut_short) {
     ::close(ends[1]);
 }
 
+TEST_P(http_access_log, that_nobody_reads_keeps_no_server_from_ending) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ASSERT_GT(::fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);
+    start({.on_access =
+               http::access_log(ends[1], [](const http::access& a) { return a.asked.target() + std::string(3000, 'x'); })});
+    {
+        std::vector<test::raw_client> clients;
+        for (int i = 0; i < 5; ++i) clients.push_back(connect());
+        for (auto& c : clients) EXPECT_EQ(c.ask(test::get("/users/1")).body, "1");
+    }
+    stop(100ms);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
 /// A pipe of which each read returns what one write has written.
 struct pipe_of_packets {
     int ends[2];

@@ -95,6 +95,7 @@ TEST_F(cors, a_star_allows_every_origin_and_needs_no_vary) {
     use({.origins = {"*"}});
     EXPECT_EQ(ask("GET", {{"Origin", "https://b.example"}}).headers.find(allow_origin), "*");
     EXPECT_EQ(ask("GET", {{"Origin", "https://b.example"}}).headers.find("Vary"), "Cookie");
+    EXPECT_EQ(ask("GET", {}).headers.find(allow_origin), "*") << "a cache keeps it for requests with an origin, too";
     EXPECT_EQ(preflight("https://b.example").headers.find(allow_origin), "*");
     EXPECT_EQ(preflight("https://b.example").headers.find("Access-Control-Allow-Methods"), "GET, HEAD, POST");
 }

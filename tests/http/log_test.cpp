@@ -44,6 +44,19 @@ TEST(http_log, common_log_line_has_the_form_and_forges_nothing) {
         std::string::npos);
 }
 
+TEST(http_log, the_name_of_a_unix_socket_forges_nothing) {
+    const net::endpoint peer{.host = "unix:@x\n127.0.0.1 - - [now] \"GET", .port = 0};
+    const http::request q(http::request_parts{.target = "/"});
+    const std::string shown = "unix:@x\\x0a127.0.0.1\\x20-\\x20-\\x20[now]\\x20\\x22GET - - [";
+    const http::access a{.asked = q, .peer = peer, .status = 200, .bytes = 1, .duration = {}};
+    for (const auto& line : {http::common_log_line(a), http::combined_log_line(a)}) {
+        EXPECT_EQ(line.find(shown), 0u) << line;
+        EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+    }
+    EXPECT_EQ(to_string(http::cut_short{.asked = q, .peer = peer, .sent = 1, .total = 2, .why = "why"}).find('\n'),
+              std::string::npos);
+}
+
 class http_log_of : public test::served {};
 WEFT_ON_1_2_4_8_WORKERS(http_log_of);
 

@@ -119,7 +119,8 @@ TEST_P(http_server, answers_head_without_a_body) {
     c.send("HEAD /users/123 HTTP/1.1\r\nHost: a\r\n\r\n" + get("/users/4"));
     EXPECT_EQ(c.receive(false).header("Content-Length"), "3");
     EXPECT_EQ(c.receive().body, "4");
-    c.send(get("/status/204") + get("/status/304") + get("/users/5"));
+    c.send(get("/status/205") + get("/status/204") + get("/status/304") + get("/users/5"));
+    EXPECT_EQ(c.receive(false).header("Content-Length"), "0");
     EXPECT_EQ(c.receive().status, 204);
     EXPECT_EQ(c.receive().status, 304);
     EXPECT_EQ(c.receive().body, "5");

