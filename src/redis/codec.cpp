@@ -59,11 +59,13 @@ struct decoder::target {
 
     const resp protocol;
     value root;
+    std::size_t values = 0;  // in the root so far
     const char* refusal = nullptr;  // why a callback returned null
+    bool is_too_deep = false;
 
-    // required: hiredis 0.14 supports 7 levels, 1.x any depth; a value's destructor recurses on a
-    // fiber's stack
-    static constexpr int max_depth = 7;
+    // required: hiredis 0.14 and 1.0 support 7 levels, later ones any depth
+    // chosen: more than a server sends by itself; a value's destructor recurses on a fiber's stack
+    static constexpr int max_depth = knows_resp3 ? 32 : 7;
 
     static target& of(const redisReadTask* task) { return *static_cast<target*>(task->privdata); }
 
@@ -73,6 +75,7 @@ struct decoder::target {
     static void* place(const redisReadTask* task, Make make) noexcept {
         try {
             value::variant made = make();
+            ++of(task).values;
             if (!task->parent) return &(of(task).root = value(std::move(made)));
             return &append(static_cast<value*>(task->parent->obj)->content(), task->idx, value(std::move(made)));
         } catch (const std::bad_alloc&) {
@@ -110,7 +113,10 @@ struct decoder::target {
     static void* list(const redisReadTask* task, Count) {
         int depth = 1;
         for (auto* up = task->parent; up; up = up->parent) ++depth;
-        if (depth > max_depth) return refuse(task, "arrays nested too deeply");
+        if (depth > max_depth) {
+            of(task).is_too_deep = true;
+            return nullptr;
+        }
         if (task->type == REDIS_REPLY_ARRAY) return place(task, [] { return array{}; });
         if (of(task).protocol == resp::two) return refuse(task, not_asked_for);
         if (task->type == map_type) return place(task, [] { return weft::redis::map{}; });
@@ -194,13 +200,20 @@ std::optional<value> decoder::next() {
         }
         if (unfinished_bytes_ > max_reply_bytes_)
             throw std::runtime_error("a reply is longer than " + std::to_string(max_reply_bytes_) + " bytes");
+        if (target_->values > max_reply_bytes_ / sizeof(value))
+            throw std::runtime_error("a reply of " + std::to_string(target_->values) + " values takes more than " +
+                                     std::to_string(max_reply_bytes_) + " bytes");
         return std::nullopt;
     }
+    target_->values = 0;
     unfinished_bytes_ = reader_->len - reader_->pos + lines_.held();
     return std::move(target_->root);
 }
 
 void decoder::fail() {
+    if (target_->is_too_deep)
+        throw std::runtime_error("a reply is nested more than " + std::to_string(target::max_depth) + " deep" +
+                                 (knows_resp3 ? "" : ", which hiredis can read since 1.1 only"));
     throw std::runtime_error(std::string("the server broke the protocol: ") +
                              (target_->refusal ? target_->refusal : reader_->errstr));
 }

@@ -32,8 +32,8 @@ void require_resp3();
 ///
 /// Invariants
 ///   CODEC-1  A reply is returned only when it is complete, and exactly once.
-///   CODEC-2  What a peer announces reserves no memory. Only what it has sent does, and at most
-///            `max_reply_bytes` of one reply.
+///   CODEC-2  What a peer announces reserves no memory. Only what it has sent does, and of one reply at
+///            most `max_reply_bytes` as it arrives, and as much for the values that it becomes.
 ///   CODEC-3  The cost of a stream is proportional to its bytes, wherever it is cut. A line longer
 ///            than line_guard::max_line is refused.
 ///   CODEC-4  After a failure the stream cannot be parsed any more, and the decoder must not be

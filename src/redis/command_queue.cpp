@@ -93,7 +93,11 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
     }
     if (waiting_ + mine->expected > max_waiting_) {
         guard.unlock();
-        throw error(error_kind::refused, "redis: " + std::to_string(max_waiting_) + " commands wait for replies already");
+        const auto most = std::to_string(max_waiting_);
+        throw error(error_kind::refused, mine->expected > max_waiting_
+                                             ? "redis: " + std::to_string(mine->expected) +
+                                                   " commands in one call, and client_options::max_waiting is " + most
+                                             : "redis: " + most + " commands wait for replies already");
     }
     waiting_ += mine->expected;
     queued_.push(std::move(made));
@@ -118,6 +122,8 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
         if (mine->progress == slot::state::waiting) {
             mine->progress = slot::state::abandoned;
             mine->caller = nullptr;
+            std::string unsent;  // freed without the lock
+            if (!mine->is_taken) unsent.swap(mine->commands);
             guard.unlock();
             throw cancelled();
         }
@@ -183,6 +189,7 @@ void command_queue::take(std::string& bytes) {
     lock_.lock();
     while (auto s = queued_.pop()) {
         if (s->progress != slot::state::abandoned) {
+            s->is_taken = true;
             taken_.push(std::move(s));
             continue;
         }
@@ -190,20 +197,26 @@ void command_queue::take(std::string& bytes) {
         left.push(std::move(s));
     }
     lock_.unlock();
-    for (const slot* s = taken_.front(); s; s = s->next) bytes += s->commands;
+    for (slot* s = taken_.front(); s; s = s->next) {
+        bytes += s->commands;
+        std::string().swap(s->commands);
+    }
     const lock_guard guard(lock_);
     sent_.append(taken_);  // COMMAND_QUEUE-3
 }
 
-const char* command_queue::deliver(std::vector<weft::redis::value>& replies) {
+std::string command_queue::deliver(std::vector<weft::redis::value>& replies) {
     finished_slots finished;
     const char* wrong = nullptr;
+    const weft::redis::error_reply* said = nullptr;
     {
         const lock_guard guard(lock_);
         ++arrivals_;
         for (auto& reply : replies) {
             slot* const first = sent_.front();
             if (!first) {
+                // A server that is full, or protected, says so and closes the connection.
+                said = std::get_if<weft::redis::error_reply>(&reply.content());
                 wrong = "the server sent a reply that nothing asked for";
                 break;
             }
@@ -217,7 +230,8 @@ const char* command_queue::deliver(std::vector<weft::redis::value>& replies) {
         }
     }
     finished.wake();
-    return wrong;
+    if (said) return "the server said unasked: " + said->text;
+    return wrong ? wrong : std::string();
 }
 
 command_queue::progress command_queue::look() noexcept {

@@ -51,8 +51,9 @@ struct slot {
     /// Whether the server may still be in a transaction once all replies are there.
     bool leaves_transaction() const noexcept;
 
-    const std::string commands;
+    std::string commands;  // empty once the writer has taken them, or the caller has left before
     const std::size_t expected;
+    bool is_taken = false;  // by the writer
     bool is_transaction = false;  // the commands are those of a redis::transaction
     std::vector<weft::redis::value> replies;
     std::shared_ptr<const std::string> failure;  // why the replies will not come
@@ -113,8 +114,8 @@ public:
     /// Appends the bytes of all queued commands to `bytes`, except those whose callers have left.
     void take(std::string& bytes);
     /// Data has arrived. Moves the replies in it, possibly none, to their callers.
-    /// \returns  why the connection must end; nullptr if all is well.
-    const char* deliver(std::vector<weft::redis::value>& replies);
+    /// \returns  why the connection must end; empty if all is well.
+    std::string deliver(std::vector<weft::redis::value>& replies);
 
     /// The progress of the conversation, for periodic checks.
     struct progress {

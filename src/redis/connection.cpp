@@ -122,8 +122,9 @@ void connection::read_replies(io::byte_stream& stream, decoder& replies) {
             // Rethrown below, after the replies before it were delivered.
             broken = std::current_exception();
         }
-        if (!batch.empty()) failures_ = 0;
-        if (const char* const wrong = commands_.deliver(batch)) throw std::runtime_error(wrong);
+        // A server that is full answers by an error, too, and closes the connection.
+        if (!std::ranges::all_of(batch, &weft::redis::value::is_error)) failures_ = 0;
+        if (const auto wrong = commands_.deliver(batch); !wrong.empty()) throw std::runtime_error(wrong);
         if (broken) std::rethrow_exception(broken);
         batch.clear();
     }

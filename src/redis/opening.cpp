@@ -55,7 +55,9 @@ private:
         }
         if (const auto* refused = std::get_if<weft::redis::error_reply>(&reply->content()))
             throw std::runtime_error(std::string(name) + ": " + refused->text +
-                                     (name == hello ? " (a server before Redis 6 needs client_options::protocol 2)" : ""));
+                                     (name == hello && refused->text.find("unknown command") != std::string::npos
+                                          ? " (a server before Redis 6 needs client_options::protocol 2)"
+                                          : ""));
     }
 
     std::string bytes_;
@@ -73,7 +75,8 @@ io::byte_stream connect_tcp(const net::endpoint& server, std::chrono::nanosecond
 
 io::byte_stream connect(const settings& of) {
     if (!of.url.path.empty())
-        return of.options.connect ? of.options.connect({.host = of.url.path, .port = 0}) : unix_socket::stream::connect({.path = of.url.path});
+        return of.options.connect ? of.options.connect({.host = of.url.path, .port = 0})
+                                  : unix_socket::stream::connect({.path = of.url.path});
     const net::endpoint server{.host = of.url.host, .port = of.url.port};
     auto stream = of.options.connect ? of.options.connect(server) : connect_tcp(server, of.options.silence_timeout);
     return of.url.tls ? of.options.tls->connect_over(std::move(stream), of.url.host) : std::move(stream);

@@ -51,7 +51,9 @@ own_connection::own_connection(own_connections& pool)
     : pool_(pool), replies_(pool.common().options.max_reply_bytes, pool.common().protocol), buffer_(own_buffer_bytes) {
     try {
         stream_ = pool_.open(replies_);
-    } catch (const std::exception&) {
+    } catch (const cancelled&) {
+        throw;
+    } catch (...) {
         throw error(error_kind::connection, pool.said("cannot connect: " + reason_of_current_exception()));
     }
 }

@@ -119,6 +119,23 @@ TEST(redis_codec, a_reply_longer_than_the_limit_is_refused_once_it_is_sent) {
     EXPECT_THAT([&] { (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("longer than 1000 bytes")));
 }
 
+TEST(redis_codec, CODEC_2_values_that_take_more_than_their_bytes_are_limited_too) {
+    decoder d(100'000);
+    feed(d, "*1000000\r\n");
+    std::string many;
+    for (int i = 0; i < 1000; ++i) many += "*0\r\n";
+    feed(d, many);
+    EXPECT_FALSE(d.next());
+    feed(d, many);
+    EXPECT_THAT([&] { (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("values takes more than 100000 bytes")));
+
+    decoder other(100'000);  // those of other replies do not count
+    for (int i = 0; i < 10; ++i) {
+        feed(other, "*1000\r\n" + many);
+        EXPECT_TRUE(other.next());
+    }
+}
+
 TEST(redis_codec, CODEC_3_a_long_line_is_refused_after_the_replies_before_it) {
     decoder d(plenty);
     feed(d, "+OK\r\n+" + std::string(70'000, 'a'));
@@ -165,7 +182,7 @@ TEST(redis_codec, deep_nesting_is_refused) {
             feed(d, deep);
             (void)d.next();
         },
-        ThrowsMessage<std::runtime_error>(HasSubstr("protocol")));
+        ThrowsMessage<std::runtime_error>(HasSubstr("nested more than")));
 }
 
 TEST(redis_codec, seven_levels_are_understood) {

@@ -1,6 +1,7 @@
 // connection_test.cpp - the client against a server that misbehaves as its script says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <weft/deadline.hpp>
@@ -17,6 +19,7 @@
 #include <weft/runtime.hpp>
 #include <weft/stop.hpp>
 
+#include "redis/command_queue.hpp"
 #include "redis/support/fake_server.hpp"
 #include "redis/support/fragile_stream.hpp"
 #include "redis/support/redis_server.hpp"
@@ -302,6 +305,31 @@ TEST(redis_connection, a_reply_too_large_to_hold_ends_the_connection) {
     });
 }
 
+TEST(redis_connection, what_a_server_says_unasked_is_the_reason) {
+    weft::detail::redis::command_queue q(10);
+    std::vector<redis::value> said{redis::value(redis::error_reply{"ERR max number of clients reached"})};
+    EXPECT_EQ(q.deliver(said), "the server said unasked: ERR max number of clients reached");
+}
+
+TEST(redis_connection, commands_of_callers_that_have_left_hold_no_memory) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.command();
+        peer.send("+OK\r\n");
+        std::this_thread::sleep_for(300ms);  // reads nothing meanwhile
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), single);
+        db.set("k", "v");
+        const std::string large(1'000'000, 'x');
+        const auto before = ::mallinfo2();
+        for (int i = 0; i < 100; ++i) EXPECT_THROW(weft::with_timeout(1ms, [&] { db.set("k", large); }), weft::timeout_error);
+        const auto after = ::mallinfo2();
+        EXPECT_LT(after.uordblks + after.hblkhd, before.uordblks + before.hblkhd + 60'000'000);
+    });
+}
+
 TEST(redis_connection, a_reply_that_nothing_asked_for_ends_the_connection) {
     fake_server server([](fake_server& s) {
         auto peer = s.accept();
@@ -414,6 +442,11 @@ TEST(redis_connection, more_commands_than_may_wait_are_refused) {
     });
     weft::run([&] {
         redis::client db(server.url(), {.connections = 1, .max_waiting = 3});
+        EXPECT_THAT(
+            [&] {
+                db.pipeline({{"GET", "1"}, {"GET", "2"}, {"GET", "3"}, {"GET", "4"}});
+            },
+            ThrowsMessage<redis::error>(HasSubstr("4 commands in one call, and client_options::max_waiting is 3")));
         std::vector<weft::fiber<>> callers;
         for (int i = 0; i < 3; ++i) callers.push_back(weft::spawn([&] { db.get("k"); }));
         while (!all_wait) weft::this_fiber::sleep_for(1ms);
@@ -422,6 +455,7 @@ TEST(redis_connection, more_commands_than_may_wait_are_refused) {
             ADD_FAILURE() << "not refused";
         } catch (const redis::error& failure) {
             EXPECT_EQ(failure.kind(), redis::error_kind::refused);
+            EXPECT_THAT(failure.what(), HasSubstr("3 commands wait for replies already"));
         }
         refused = true;
         for (auto& c : callers) c.join();

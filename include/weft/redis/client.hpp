@@ -32,9 +32,10 @@ namespace weft::redis {
 /// How a client connects, its limits, and commands that it should trust. Each limit but
 /// max_exclusive takes weft::no_limit.
 struct client_options {
-    unsigned connections = 0;                                     ///< 0: one per worker
+    /// 0: one per worker. No more are used than there are workers.
+    unsigned connections = 0;
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds(5);
-    /// A longer reply ends the connection.
+    /// A longer reply ends the connection, and one of so many values that they take more.
     std::size_t max_reply_bytes = std::size_t{512} << 20;
     /// The most commands waiting per connection; one more is refused. Also the most subscriptions
     /// that the server has not confirmed.
