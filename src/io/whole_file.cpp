@@ -143,8 +143,8 @@ void file::write_whole(const std::string& path, std::string_view text, unsigned 
     if (!error) f.sync(sync_mode::all, error);
     f.close();
     if (!error) rename(beside, path, error);
+    const shield until_done;  // the file is the new one by now, so no error may say that this was interrupted
     if (!error) return directory::sync(directory_of(path), error);
-    const shield until_removed;
     std::error_code ignored;
     remove(beside, ignored);
 }

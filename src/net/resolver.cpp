@@ -19,6 +19,9 @@
 //   RESOLVER-4  The duty shares the state, so a look-up of the system that nobody waits for may outlive the resolver.
 #include <weft/net/resolver.hpp>
 
+#include <netdb.h>
+
+#include <exception>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -45,11 +48,18 @@ struct looked_up {
     event done;
     bool is_given_up = false;
     std::error_code error;
+    std::exception_ptr failure;  // what options.look_up has thrown, if that is no std::system_error
     std::vector<endpoint> found;
     detail::time_point until = detail::never;  // RESOLVER-1: of an entry that is known
 };
 
 using shared_entry = std::shared_ptr<looked_up>;
+
+/// A lack of memory or descriptors, or a name service that does not answer, says nothing about the name.
+bool says_no_address(const std::error_code& e) noexcept {
+    return e.category() == resolve_category() &&
+           (e.value() == EAI_NONAME || e.value() == EAI_NODATA || e.value() == EAI_ADDRFAMILY);
+}
 
 /// Names do not depend on their case.
 std::string key_of(std::string_view host) {
@@ -142,9 +152,7 @@ void resolver::state::begin(duty mine) {
         } catch (const std::bad_alloc&) {
             result.error = std::make_error_code(std::errc::not_enough_memory);
         }
-        // A lack of memory or descriptors says nothing about the name.
-        const bool is_answer = !result.error || result.error.category() == resolve_category();
-        mine.end(is_answer ? ending::known : ending::told);
+        mine.end(!result.error || says_no_address(result.error) ? ending::known : ending::told);
     });
 }
 
@@ -157,8 +165,13 @@ void resolver::state::look_up(duty mine) {
     } catch (const std::system_error& e) {
         detail::check_interrupt();  // the error may be no more than that
         result.error = e.code();
+    } catch (const cancelled&) {
+        throw;
+    } catch (...) {
+        detail::check_interrupt();
+        result.failure = std::current_exception();
     }
-    mine.end(ending::known);
+    mine.end(result.failure ? ending::told : ending::known);
 }
 
 void resolver::state::settle(const std::string& key, const shared_entry& e, ending how) noexcept {
@@ -188,6 +201,7 @@ std::vector<endpoint> resolver::state::resolve(std::string_view host, std::uint1
             begin({*this, key, e});
         e->done.wait();
     } while (e->is_given_up);
+    if (e->failure) std::rethrow_exception(e->failure);
     error = e->error;
     auto found = e->found;
     for (auto& address : found) address.port = port;

@@ -115,7 +115,10 @@ socket::socket(const net::endpoint& at, const socket_options& options) {
 }
 
 socket::socket(const net::endpoint& at, const socket_options& options, std::error_code& error) {
-    detail::reporting(error, [&] { *this = socket(at, options); });
+    if (!at.host.empty() && !detail::parse_numeric(at))
+        error = std::make_error_code(std::errc::invalid_argument);
+    else
+        detail::reporting(error, [&] { *this = socket(at, options); });
 }
 
 std::span<const arrival> socket::receive(batch& into, std::error_code& error) {

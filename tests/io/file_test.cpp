@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -30,6 +31,7 @@
 namespace weft::test {
 namespace {
 
+using namespace std::chrono_literals;
 using io::directory;
 using io::file;
 
@@ -264,6 +266,25 @@ TEST_F(file_fibers, past_the_page_cache_with_aligned_buffers) {
         EXPECT_EQ(f.read_at(two.first(4096), 4096), 904u);
         EXPECT_EQ(f.read_at(two, 8192), 0u);
         EXPECT_EQ(code_of([&] { f.read_at(two.subspan(1, 4096), 0); }), std::errc::invalid_argument);
+    });
+}
+
+/// The system has some threads for what waits; they must not run out, since what is waited for would wait as well.
+TEST_F(file_fibers, opens_that_wait_hold_up_no_others) {
+    constexpr int many = 60;  // more than the four for each CPU that the system has by itself
+    for (int i = 0; i < many; ++i) ASSERT_EQ(::mkfifo((place / ("fifo" + std::to_string(i))).c_str(), 0600), 0);
+    weft::run([&] {
+        with_timeout(30s, [&] {
+            with_scope([&](scope& s) {
+                for (int i = 0; i < many; ++i)
+                    s.spawn([&, i] { EXPECT_TRUE(file::open(place / ("fifo" + std::to_string(i)), file::read).is_open()); });
+                this_fiber::sleep_for(20ms);  // they wait by then
+                file::write_whole(place / "plain", "text");
+                EXPECT_EQ(file::read_whole(place / "plain"), "text");
+                for (int i = 0; i < many; ++i)
+                    s.spawn([&, i] { EXPECT_TRUE(file::open(place / ("fifo" + std::to_string(i)), file::write).is_open()); });
+            });
+        });
     });
 }
 

@@ -137,6 +137,21 @@ TEST_P(resolver, many_that_ask_at_once_share_one_look_up) {
     });
 }
 
+TEST_P(resolver, many_that_ask_at_once_share_what_the_look_up_throws) {
+    rt.run([] {
+        std::atomic<int> asked{0};
+        net::resolver r({.look_up = [&](const std::string&) -> std::vector<endpoint> {
+            ++asked;
+            this_fiber::sleep_for(20ms);
+            throw std::runtime_error("odd");
+        }});
+        with_scope([&](scope& s) {
+            for (int i = 0; i < 50; ++i) s.spawn([&] { EXPECT_THROW(static_cast<void>(r.resolve("a", 1)), std::runtime_error); });
+        });
+        EXPECT_LT(asked, 5) << "a fiber that comes late asks anew";
+    });
+}
+
 TEST_P(resolver, when_the_one_that_looks_up_is_stopped_another_begins_anew) {
     rt.run([] {
         const counting_names names{.delay = 20ms};

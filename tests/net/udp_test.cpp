@@ -249,6 +249,8 @@ TEST(udp, members_of_a_group_receive_what_is_sent_to_it) {
 TEST(udp, failures_are_named) {
     auto s = local_socket();
     std::error_code error = untouched;
+    EXPECT_FALSE(udp::socket({.host = "localhost"}, {}, error).is_open());
+    EXPECT_EQ(error, std::errc::invalid_argument);
     EXPECT_FALSE(udp::socket(s.local(), {}, error).is_open());
     EXPECT_EQ(error, std::errc::address_in_use);
     EXPECT_THROW(udp::socket({.host = "no.number", .port = 1}), std::invalid_argument);

@@ -155,8 +155,8 @@ public:
     /// permissions give to the group, or to a program that is run, is taken back. Access lists and extended
     /// attributes are not kept. A symbolic link is replaced and not followed.
     ///
-    /// \throws  std::system_error; weft::cancelled. The old file is then untouched, unless the error
-    ///          is that of the last sync.
+    /// \throws  std::system_error; weft::cancelled. The old file is then untouched, unless the disk fails
+    ///          in the last sync, which is not interrupted.
     static void write_whole(const std::string& path, std::string_view text, unsigned permissions = 0666);
     static void write_whole(const std::string& path, std::string_view text, unsigned permissions, std::error_code& error);
 

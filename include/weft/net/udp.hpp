@@ -117,6 +117,7 @@ public:
     /// port 0 picks a free one, see local().
     ///
     /// \throws  std::system_error, for example address_in_use; its what() names the endpoint.
+    ///          std::invalid_argument for a host that is not a number; the other form reports that.
     explicit socket(const net::endpoint& at, const socket_options& options = {});
     socket(const net::endpoint& at, const socket_options& options, std::error_code& error);
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <numeric>
 
+#include "arch/valgrind.hpp"
 #include "base/direct.hpp"
 #include "base/system_call.hpp"
 
@@ -36,6 +37,14 @@ long set_up(unsigned entries, unsigned completions, io_uring_params& made) noexc
     return -ENOSYS;
 }
 
+/// An open of a FIFO, a sync or the like keeps a thread of the kernel for as long as it waits. By itself the
+/// kernel has four for each CPU, and all else would wait behind as many that wait for each other.
+void allow_workers(int ring, unsigned most) noexcept {
+    std::uint32_t bounded_and_others[] = {most, 0};
+    constexpr long maximum_workers = 19;  // IORING_REGISTER_IOWQ_MAX_WORKERS; before 5.15 it changes nothing
+    made_call(SYS_io_uring_register, ring, maximum_workers, system_argument(bounded_and_others), 2, 0, 0);
+}
+
 template <class T>
 T* at(void* area, std::uint32_t offset) noexcept {
     return reinterpret_cast<T*>(static_cast<char*>(area) + offset);
@@ -56,12 +65,14 @@ ring::~ring() {
 }
 
 long ring::open(unsigned entries, unsigned completions) noexcept {
+    if (running_on_valgrind()) return -ENOSYS;  // 3.19 keeps all other threads waiting during io_uring_enter
     io_uring_params made;
     const long fd = set_up(entries, completions, made);
     if (fd < 0) return fd;
     descriptor_.emplace(static_cast<int>(fd));
     constexpr auto needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;  // RING-2
     if ((made.features & needed) != needed) return -ENOSYS;
+    allow_workers(descriptor_->get(), entries);
     return map(made);
 }
 
