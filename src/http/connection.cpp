@@ -234,8 +234,7 @@ http_connection::next_step http_connection::answer(exchange& x, arriving_body* b
     delivery d{.status = response.status, .bytes = has_body(response, f) ? response.body.size() : 0};
     const auto next = response.upgrade ? upgrade(x, response, f, d)
                       : streams        ? stream(x, response, f, body, d)
-                                       : send(x, response, f);
-    if (next == next_step::vanish && !streams && !response.upgrade) d.bytes = sent_of_body_;
+                                       : send(x, response, f, d.bytes);
     if (logged) {
         const auto taken = service_.times_answers ? clock::now() - begin : clock::duration::zero();
         has_reported_ = true;
@@ -261,19 +260,25 @@ http_connection::next_step http_connection::upgrade(exchange& x, http::response&
 http_connection::next_step http_connection::refuse(exchange& x, int status, std::string_view words) {
     std::string body = std::to_string(status);
     body.append(" ").append(http::reason(status)).append(": ").append(words).append("\n");
-    const auto bytes = body.size();
-    const auto next = send(x, http::text(status, std::move(body)), {.keep_alive = false});
+    auto bytes = body.size();
+    const auto next = send(x, http::text(status, std::move(body)), {.keep_alive = false}, bytes);
     service_.report(
         http::access{.asked = service_.nothing_asked, .peer = lent_.peer, .status = status, .bytes = bytes, .duration = {}});
     has_reported_ = true;
     return next == next_step::go_on ? next_step::close : next;
 }
 
-/// Appends the response to the buffer while it is small; a large body is sent from where it is.
-http_connection::next_step http_connection::send(exchange& x, const http::response& r, framing f) {
+/// Appends the response to the buffer while it is small; a large body is sent from where it is. `bytes` are those of
+/// the body that were sent, if it was cut.
+http_connection::next_step http_connection::send(exchange& x, const http::response& r, framing f, std::size_t& bytes) {
     append_head(x.out, r, f, x.date.now());
     const std::string_view body = has_body(r, f) ? std::string_view(r.body) : std::string_view{};
-    if (x.out.size() + body.size() > flush_bytes) return send_out(x, body);
+    if (x.out.size() + body.size() > flush_bytes) {
+        const auto before_body = x.out.size();
+        const auto next = send_out(x, body);
+        if (next != next_step::go_on) bytes = sender_.sent_of_last() - std::min(sender_.sent_of_last(), before_body);
+        return next;
+    }
     x.out.append(body);
     return next_step::go_on;
 }
@@ -293,7 +298,6 @@ void http_connection::write_log() noexcept {
 http_connection::next_step http_connection::send_out(exchange& x, std::string_view body) {
     const auto total = x.out.size() + body.size();
     const auto how = sender_.send(x.out, body);
-    sent_of_body_ = sender_.sent_of_last() - std::min(sender_.sent_of_last(), x.out.size());
     x.out.clear();
     const bool cuts_answer = std::exchange(is_in_answer_, false) || sender_.sent_of_last() > 0;
     if (how == sent::whole) return next_step::go_on;

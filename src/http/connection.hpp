@@ -70,7 +70,7 @@ private:
     http::response handle(http::request& q);
     static http::response unreadable(const http::body_error& e);  // the answer to such a body
     http::response interrupted(const http::request& q, time_point until);
-    next_step send(exchange& x, const http::response& r, framing f);
+    next_step send(exchange& x, const http::response& r, framing f, std::size_t& bytes);
     next_step stream(exchange& x, const http::response& r, framing f, arriving_body* body, delivery& d);
     next_step upgrade(exchange& x, http::response& r, framing f, delivery& d);
     void give_stream_up(const exchange& x, const streamed_answer& s, std::exception_ptr why);
@@ -102,7 +102,6 @@ private:
     bool gives_fiber_up_ = false;
     bool is_in_answer_ = false;  // the output buffer begins with the rest of an answer
     bool has_reported_ = false;  // to the access log, since write_log()
-    std::size_t sent_of_body_ = 0;  // by the last send_out()
     bool is_broken_ = false;  // an answer was not sent whole
     decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};

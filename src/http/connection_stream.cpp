@@ -47,13 +47,14 @@ http_connection::next_step http_connection::stream(exchange& x, const http::resp
     }
     const bool stopped = stop_is_pending();
     if (answer.has_begun() || stopped) {
+        d.bytes = static_cast<std::size_t>(answer.sent_of_body());
         give_stream_up(x, answer, failure);
         return next_step::vanish;
     }
     if (instead->status == 500) service_.report(x.request, failure);
     x.out.resize(before);
     d = {.status = instead->status, .bytes = instead->body.size()};
-    return send(x, *instead, {.minor_version = f.minor_version, .keep_alive = f.keep_alive});
+    return send(x, *instead, {.minor_version = f.minor_version, .keep_alive = f.keep_alive}, d.bytes);
 }
 
 /// The client must not take its part of the body for the whole.

@@ -76,15 +76,22 @@ bool newcomer::call_upgraded(http::upgraded& u) {
         upgraded_->function(u);
     } catch (const cancelled&) {
         if (stop_is_pending()) throw;
-        service_->report(
-            upgraded_->asked(),
+        report_upgraded(
             std::make_exception_ptr(std::runtime_error("weft: http: an upgrade ended by weft::cancelled, but was not stopped")));
         return false;
     } catch (...) {
-        service_->report(upgraded_->asked(), std::current_exception());
+        report_upgraded(std::current_exception());
         return false;
     }
     return state.again;
+}
+
+void newcomer::report_upgraded(std::exception_ptr why) const noexcept {
+    try {
+        service_->report(upgraded_->asked(), why);
+    } catch (const std::bad_alloc&) {
+        service_->report(service_->nothing_asked, why);
+    }
 }
 
 /// Waits with this fiber, which is cheaper for a client that speaks often: for cold_after, or without a limit

@@ -46,6 +46,7 @@ private:
     /// \returns whether the connection goes on.
     bool open_layer();
     std::unique_ptr<idle_upgraded> serve_upgraded();
+    void report_upgraded(std::exception_ptr why) const noexcept;
     bool call_upgraded(http::upgraded& u);
     bool waits_here(http::upgraded& u, time_point until);
     void turn_away() noexcept;

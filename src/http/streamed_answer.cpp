@@ -63,7 +63,8 @@ streamed_answer::streamed_answer(http_connection& on, exchange& x, const http::r
                                     : framed::to_end),
       length_(r.stream_length.value_or(0)),
       pace_(on.sender_.windows()),
-      sent_before_(on.sender_.sent_in_all()) {
+      sent_before_(on.sender_.sent_in_all()),
+      before_body_(x.out.size()) {
     pace_.pause();
 }
 
@@ -96,7 +97,6 @@ void streamed_answer::write_file(int descriptor, std::uint64_t offset, std::uint
     pace_.resume();
     const auto how = on_.sender_.send_file(descriptor, offset, bytes, pace_);
     pace_.pause();
-    if (how != sent::whole) written_ += on_.sender_.sent_of_last();
     check(how);
     end_chunk();
     written_ += bytes;
@@ -111,6 +111,11 @@ void streamed_answer::flush() {
 }
 
 std::uint64_t streamed_answer::taken() const noexcept { return on_.sender_.taken_of(on_.sender_.sent_in_all() - sent_before_); }
+
+std::uint64_t streamed_answer::sent_of_body() const noexcept {
+    const auto sent = on_.sender_.sent_in_all() - sent_before_;
+    return sent - std::min<std::uint64_t>(sent, before_body_ + framing_);
+}
 
 std::uint64_t streamed_answer::total() const noexcept {
     return on_.sender_.sent_in_all() - sent_before_ + x_.out.size() + pending_.size();
@@ -149,10 +154,13 @@ void streamed_answer::begin_chunk(std::uint64_t bytes) {
     std::array<char, 16> digits;
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), bytes, 16).ptr;
     x_.out.append(digits.data(), end).append(crlf);
+    framing_ += static_cast<std::size_t>(end - digits.data()) + crlf.size();
 }
 
 void streamed_answer::end_chunk() {
-    if (framed_ == framed::chunks) x_.out.append(crlf);
+    if (framed_ != framed::chunks) return;
+    x_.out.append(crlf);
+    framing_ += crlf.size();
 }
 
 /// Sends x.out, and then `last`.
@@ -161,7 +169,6 @@ void streamed_answer::send(std::string_view last) {
     pace_.resume();
     const auto how = on_.sender_.send(x_.out, last, pace_);
     pace_.pause();
-    if (how != sent::whole) written_ += on_.sender_.sent_of_last() - std::min(on_.sender_.sent_of_last(), x_.out.size());
     x_.out.clear();
     check(how);
 }

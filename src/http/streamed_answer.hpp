@@ -51,6 +51,8 @@ public:
 
     /// Bytes of the body that were written, and sent or collected.
     std::uint64_t written() const noexcept { return written_; }
+    /// Of an answer that was cut, to within the framing of a chunk.
+    std::uint64_t sent_of_body() const noexcept;
     /// Bytes since the head, what lay before it included: how many the client is known to have, and
     /// how many there were to send.
     std::uint64_t taken() const noexcept;
@@ -81,6 +83,8 @@ private:
     std::string pending_;
     pace pace_;  // its clock runs while the client is waited for
     const std::uint64_t sent_before_;
+    const std::size_t before_body_;  // the head, and what was collected before it
+    std::size_t framing_ = 0;        // bytes of chunks that are not the body's
     std::optional<sent> failed_;
     bool has_begun_ = false;
 };

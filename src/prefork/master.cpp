@@ -470,7 +470,7 @@ int run_as_check(const options& o, int parent) try {
                     open_port::taken(left.ports[i].asked, gifts.descriptor(port_descriptor(i)), opened_by::supervisor));
             // A path that it makes must go before a signal ends it.
             std::optional<io::signals> ends_later;
-            open_ports(o, given, [&] { ends_later.emplace({SIGTERM, SIGINT}); });
+            open_ports(o, given, [&] { ends_later.emplace({SIGTERM, SIGINT, SIGHUP}); });
         },
         {.workers = 1});
     gifts.say_ready();

@@ -55,13 +55,14 @@ void require_resp3() {
 /// parent of an unfinished element is not touched until that element is complete, so these
 /// addresses stay valid.
 struct decoder::target {
-    explicit target(resp p) noexcept : protocol(p) {}
+    target(resp p, std::size_t most) noexcept : protocol(p), most_values(most) {}
 
     const resp protocol;
+    const std::size_t most_values;
     value root;
     std::size_t values = 0;  // in the root so far
     const char* refusal = nullptr;  // why a callback returned null
-    bool is_too_deep = false;
+    bool is_too_deep = false, is_too_much = false;
 
     // required: hiredis 0.14 and 1.0 support 7 levels, later ones any depth
     // chosen: more than a server sends by itself; a value's destructor recurses on a fiber's stack
@@ -74,8 +75,11 @@ struct decoder::target {
     template <class Make>
     static void* place(const redisReadTask* task, Make make) noexcept {
         try {
+            if (++of(task).values > of(task).most_values) {
+                of(task).is_too_much = true;
+                return nullptr;
+            }
             value::variant made = make();
-            ++of(task).values;
             if (!task->parent) return &(of(task).root = value(std::move(made)));
             return &append(static_cast<value*>(task->parent->obj)->content(), task->idx, value(std::move(made)));
         } catch (const std::bad_alloc&) {
@@ -168,7 +172,7 @@ struct decoder::target {
 };
 
 decoder::decoder(std::size_t max_reply_bytes, resp protocol)
-    : target_(std::make_unique<target>(protocol)),
+    : target_(std::make_unique<target>(protocol, max_reply_bytes / sizeof(value))),
       reader_(nullptr, redisReaderFree),
       lines_(protocol),
       max_reply_bytes_(max_reply_bytes) {
@@ -200,9 +204,6 @@ std::optional<value> decoder::next() {
         }
         if (unfinished_bytes_ > max_reply_bytes_)
             throw std::runtime_error("a reply is longer than " + std::to_string(max_reply_bytes_) + " bytes");
-        if (target_->values > max_reply_bytes_ / sizeof(value))
-            throw std::runtime_error("a reply of " + std::to_string(target_->values) + " values takes more than " +
-                                     std::to_string(max_reply_bytes_) + " bytes");
         return std::nullopt;
     }
     target_->values = 0;
@@ -214,6 +215,9 @@ void decoder::fail() {
     if (target_->is_too_deep)
         throw std::runtime_error("a reply is nested more than " + std::to_string(target::max_depth) + " deep" +
                                  (knows_resp3 ? "" : ", which hiredis can read since 1.1 only"));
+    if (target_->is_too_much)
+        throw std::runtime_error("a reply of " + std::to_string(target_->values) + " values takes more than " +
+                                 std::to_string(max_reply_bytes_) + " bytes");
     throw std::runtime_error(std::string("the server broke the protocol: ") +
                              (target_->refusal ? target_->refusal : reader_->errstr));
 }

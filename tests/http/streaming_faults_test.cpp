@@ -304,6 +304,23 @@ TEST_P(http_stream_faults, the_log_has_what_was_sent_of_an_answer_that_was_cut) 
     ::close(file);
 }
 
+TEST_P(http_stream_faults, what_was_collected_and_never_sent_is_not_in_the_log) {
+    std::atomic<bool> written{false};
+    app.get("/s", [&](const http::request&) {
+        return http::stream(200, "a/b", [&](http::body_writer& out) {
+            out.write(std::string(10'000, 'x'));
+            written = true;
+            this_fiber::sleep_for(1h);
+        });
+    });
+    start(watched());
+    auto c = connect();
+    c.send(test::get("/s"));
+    EXPECT_TRUE(test::eventually([&] { return written.load(); }));
+    stop(0ms);
+    EXPECT_EQ(answered(), std::vector<std::string>{"/s 200 0"});
+}
+
 TEST_P(http_stream_faults, events_that_wait_for_a_slow_client_are_not_cut_by_their_comments) {
     app.get("/sse", [](const http::request& q) {
         return http::events(q, [](http::event_writer& to) { to.send(std::string(4'000'000, 'x')); }, {.keep_alive = 1ms});

@@ -129,6 +129,10 @@ TEST(redis_codec, CODEC_2_values_that_take_more_than_their_bytes_are_limited_too
     feed(d, many);
     EXPECT_THAT([&] { (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("values takes more than 100000 bytes")));
 
+    decoder whole(100'000);  // wherever the stream is cut
+    feed(whole, "*2000\r\n" + many + many);
+    EXPECT_THROW((void)whole.next(), std::runtime_error);
+
     decoder other(100'000);  // those of other replies do not count
     for (int i = 0; i < 10; ++i) {
         feed(other, "*1000\r\n" + many);

@@ -78,7 +78,7 @@ class Call:
         status = self.status
         if self.is_empty():
             self.q = None
-            if status in (204, 304) or (not more and self.announced is None):
+            if status in (204, 205, 304) or (not more and self.announced is None):
                 return Response(data, status, self.headers, "")
             return Response(iter(()), status, self.headers, "")     # its length is that of the headers, or is not known
         if not more:
@@ -254,7 +254,7 @@ class Call:
 
     def is_empty(self):
         """Whether it is an answer without a body, whatever the application sends."""
-        return self.method == "HEAD" or self.status in (204, 304)
+        return self.method == "HEAD" or self.status in (204, 205, 304)
 
     def body(self, message):
         """\\returns the future of its writing; None: send() need not wait for that."""

@@ -139,11 +139,27 @@ void client_pool::add_idle(std::unique_ptr<client_connection> c) noexcept {
 
 /// Whether an event has told of nothing: TLS has taken what has come, or another connection of a simulated
 /// network was meant.
-bool client_pool::has_nothing_to_say(client_connection& c) {
-    if (c.has_timed_out() || !c.has_slept()) return false;
-    std::byte unasked;
-    std::error_code error;
-    return !c.stream.try_read_some({&unasked, 1}, error) && !error;
+bool client_pool::has_nothing_to_say(client_connection& c) noexcept {
+    if (!c.has_slept() || c.has_timed_out() || c.limit() <= clock::now()) return false;
+    try {
+        std::byte unasked;
+        std::error_code error;
+        return !c.stream.try_read_some({&unasked, 1}, error) && !error;
+    } catch (...) {
+        return false;  // a stream of the program's own; watch() must go on
+    }
+}
+
+/// It stays where it is in its origin's list. Its limit may be noticed as late as that of the connection which sleeps
+/// in front of it.
+/// \returns  false if there is no memory for it.
+bool client_pool::sleep_again(std::unique_ptr<client_connection>& c) noexcept {
+    try {
+        if (idle_.add(std::move(c))) duties_.release();
+        return true;
+    } catch (...) {
+        return false;
+    }
 }
 
 /// Closes connections whose servers have closed them or said something unasked, and those idle for
@@ -155,9 +171,9 @@ void client_pool::watch() {
             const bool may_stay = has_nothing_to_say(*c);
             const lock_guard guard(mutex_);
             if (!c->list_hook<client_connection>::linked()) continue;  // acquire() has found it due
+            if (may_stay && sleep_again(c)) continue;
             auto& origin = c->origin;
             unlist(*c);
-            if (may_stay) add_idle(std::move(c));
             leave(origin);
         }
     }

@@ -143,7 +143,8 @@ private:
     void give_back(lease& l, bool keep) noexcept;
     void add_idle(std::unique_ptr<client_connection> c) noexcept WEFT_REQUIRES(mutex_);
     void unlist(client_connection& c) noexcept WEFT_REQUIRES(mutex_);
-    static bool has_nothing_to_say(client_connection& c);
+    static bool has_nothing_to_say(client_connection& c) noexcept;
+    bool sleep_again(std::unique_ptr<client_connection>& c) noexcept WEFT_REQUIRES(mutex_);
     void watch();
 
     const http::client_options& options_;
