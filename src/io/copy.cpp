@@ -39,13 +39,13 @@ public:
 
     /// Moves at least one byte into the pipe; 0 at the end of `from`.
     io_result fill(io_source* from) const noexcept {
-        return perform(from, io_direction::read, read_wait, [this](int fd) {
-            return direct::splice(fd, ends_[1], copy_piece, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-        });
+        return perform(from, io_direction::read, read_wait,
+                       [this](int fd) { return direct::splice(fd, ends_[1], copy_piece, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });
     }
     io_result drain(io_source* to, std::size_t most) const noexcept {
         return perform(to, io_direction::write, write_wait, [this, most](int fd) {
-            return without_pipe_signal([&] { return direct::splice(ends_[0], fd, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });
+            return without_pipe_signal(most,
+                                       [&] { return direct::splice(ends_[0], fd, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });
         });
     }
 

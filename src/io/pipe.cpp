@@ -20,7 +20,7 @@
 namespace weft::detail {
 
 long write_without_signal(int fd, std::span<const std::byte> from) noexcept {
-    return without_pipe_signal([&] { return direct::write(fd, from.data(), from.size()); });
+    return without_pipe_signal(from.size(), [&] { return direct::write(fd, from.data(), from.size()); });
 }
 
 namespace {

@@ -61,7 +61,8 @@ bool is_no_sendfile(std::error_code e) noexcept {
 io_result send_piece(io_source& to, int file, std::uint64_t offset, std::uint64_t most) noexcept {
     return perform(&to, io_direction::write, write_wait, [&](int fd) {
         auto from = static_cast<off_t>(offset);
-        return without_pipe_signal([&] { return direct::sendfile(fd, file, from, static_cast<std::size_t>(most)); });
+        return without_pipe_signal(static_cast<std::size_t>(most),
+                                   [&] { return direct::sendfile(fd, file, from, static_cast<std::size_t>(most)); });
     });
 }
 
