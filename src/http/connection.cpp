@@ -268,8 +268,8 @@ http_connection::next_step http_connection::refuse(exchange& x, int status, std:
     return next == next_step::go_on ? next_step::close : next;
 }
 
-/// Appends the response to the buffer while it is small; a large body is sent from where it is. If that is cut,
-/// `bytes` become those of the body that were sent.
+/// Appends the response to the buffer while it is small; a large body is sent from where it is. If the client
+/// does not get all of it, `bytes` is set to the number of bytes of the body that were sent.
 http_connection::next_step http_connection::send(exchange& x, const http::response& r, framing f, std::size_t& bytes) {
     append_head(x.out, r, f, x.date.now());
     const std::string_view body = has_body(r, f) ? std::string_view(r.body) : std::string_view{};

@@ -39,7 +39,8 @@ public:
         }
         return *this;
     }
-    /// An address. That of a Unix socket has any bytes that its owner likes, and a space would begin a column.
+    /// Writes an address. The name of a Unix socket has any bytes that its owner likes, so it is escaped, and
+    /// so are its spaces, which would begin a column of the line.
     line_writer& address(std::string_view host) noexcept {
         if (host.empty()) return *this << "-";
         if (!is_unix(host)) return *this << host;

@@ -158,7 +158,7 @@ void server_life::serve() {
     service_->write_last_of_log(end_of_log());  // BATCHED_LOG-1
 }
 
-/// Who reads the log may have stopped, and that must not keep the server from ending.
+/// The reader of the log may have stopped. That must not keep the server from ending.
 time_point server_life::end_of_log() {
     constexpr std::chrono::seconds at_least{1};  // chosen: a reader that is there takes what waits at once
     const lock_guard lock(mutex_);

@@ -28,7 +28,8 @@ constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRI
 }
 [[noreturn]] void fail(const char* what) { fail(what, -errno); }
 
-/// The end of the text, if there is something to say. Programs of before Unix sockets do not read so far.
+/// Begins the last part of the text, which is there only if a port says more than older programs know. Those
+/// do not read so far.
 constexpr std::string_view more_of_ports = "ports";
 bool says_more(const handover::port& p) noexcept { return p.file.is_there() || p.whose != opened_by::a_master; }
 

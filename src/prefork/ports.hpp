@@ -29,11 +29,11 @@ class open_port {
 public:
     /// Opens it. \parks \throws std::system_error, which names the endpoint
     static open_port opened(const net::endpoint& asked, const options&);
-    /// Takes over a socket that listens. It was opened for `asked`; without that, for its own address. The path
-    /// of a Unix socket is removed in the end if it is `file`.
+    /// Takes over a socket that listens. It was opened for `asked`; without that, for its own address. The
+    /// path of a Unix socket is removed in the end if it is `file`.
     /// \throws std::system_error if it is no such socket; the caller then still owns it
     static open_port taken(std::optional<net::endpoint> asked, int descriptor, opened_by whose, detail::socket_file file = {});
-    /// It, for this entry of options::listen.
+    /// Moves the port out, as the one for this entry of options::listen.
     open_port for_entry(const net::endpoint& asked) &&;
 
     const net::endpoint& asked() const noexcept { return asked_; }
@@ -68,9 +68,9 @@ struct given_descriptor {
 /// Takes the variables out of the environment, if they are for this process.
 std::vector<given_descriptor> take_given_descriptors();
 
-/// For each entry of options::listen the one in `given` that was opened for it or has its address; otherwise a
-/// new one. What remains in `given` is for none of them. It calls before_paths() once all names are looked up,
-/// before it makes the path of a Unix socket. \parks \throws std::system_error
+/// Returns a port for each entry of options::listen: the one in `given` that was opened for it or has its
+/// address, otherwise a new one. What remains in `given` is for none of them. It calls before_paths() once
+/// all names are looked up, before it makes the path of a Unix socket. \parks \throws std::system_error
 std::vector<open_port> open_ports(const options&, std::vector<open_port>& given, const std::function<void()>& before_paths);
 
 }  // namespace weft::prefork

@@ -269,7 +269,8 @@ TEST_F(file_fibers, past_the_page_cache_with_aligned_buffers) {
     });
 }
 
-/// The system has some threads for what waits. They must not run out, or what is waited for would wait as well.
+/// The system has some threads for opens that wait. They must not run out, or the opens that these wait for
+/// would wait as well.
 TEST_F(file_fibers, opens_that_wait_hold_up_no_others) {
     constexpr int many = 60;  // more than the four for each CPU that the system has by itself
     for (int i = 0; i < many; ++i) ASSERT_EQ(::mkfifo((place / ("fifo" + std::to_string(i))).c_str(), 0600), 0);

@@ -218,8 +218,8 @@ TEST_F(prefork_upgrade_forks, lines_that_have_begun_are_passed_on) {
     });
 }
 
-/// Ends a master that may be about to exec. ThreadSanitizer keeps signals back until the thread calls something, and
-/// the exec loses those, so there may have to be another.
+/// Ends a master that may be about to exec. ThreadSanitizer keeps a signal back until the thread calls
+/// something, and an exec loses it, so another one may have to be sent.
 int exit_code_after_sigterm(master_process& m) {
     for (;;) {
         m.signal(SIGTERM);

@@ -18,8 +18,9 @@
 namespace weft::test {
 namespace {
 
-/// ThreadSanitizer looks up names for each report, also for one that a suppression drops, by a process that it
-/// starts with the first and keeps two pipes to. They are open before the first count of descriptors.
+/// ThreadSanitizer looks up names for each report, also for one that a suppression drops. It does so by a
+/// process that it starts with the first report, and to which it keeps two pipes. This starts the process, so
+/// that the pipes are open before descriptors are counted.
 void start_symbolizer() {
 #if WEFT_UNDER_TSAN
     static const bool started = [] {

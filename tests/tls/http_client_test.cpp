@@ -150,8 +150,8 @@ TEST(tls_http_client, believes_no_proxy_that_lies) {
     });
 }
 
-/// A server of OpenSSL alone. It answers each request of one connection, and then changes its keys when it is told to, by
-/// a record that has nothing for HTTP. On a thread that may block.
+/// A server of OpenSSL alone, on a thread that may block. It answers each request of one connection. When it
+/// is told to, it then changes its keys by a record that has nothing for HTTP.
 void answer_and_change_keys(int socket, const identity& as, const std::atomic<int>& told, std::atomic<int>& changes) {
     ::fcntl(socket, F_SETFL, 0);
     const detail::ssl_context_ptr context(SSL_CTX_new(TLS_server_method()));

@@ -123,11 +123,11 @@ struct client_connections {
 /// for; other fields are. A server that says something unasked on a kept connection loses it, but what it
 /// says just when a request is sent cannot be told from the answer (`idle_per_host = 0`).
 ///
-/// A server may answer before it has the whole body. What it does not take at once is sent by a fiber of its
-/// own while the answer is read, so an echo is no deadlock. If the status is below 300 the rest is sent before
-/// the call returns; a server that takes no more of it for silence_timeout is no error then, but the end of
-/// `timeout` is. After any other status the rest has 100 ms more; then it is given up, and the connection
-/// closed. In a runtime with max_fibers a body is sent whole before the answer is read.
+/// A server may answer before it has the whole body. What it does not take at once is sent by a fiber of
+/// its own while the answer is read, so an echo is no deadlock. If the status is below 300 the rest is sent
+/// before the call returns; a server that takes no more of it for silence_timeout is no error then, but the
+/// end of `timeout` is. After any other status the rest has 100 ms more; then it is given up, and the
+/// connection closed. In a runtime with max_fibers a body is sent whole before the answer is read.
 ///
 /// Every request
 /// \parks   while most_per_host connections are busy, to connect, and until the answer is there.

@@ -67,7 +67,8 @@ def run(o):
         else:
             server = _weft.Server(o.app, interpreters=o.interpreters, factory=o.factory, loop=o.loop, **options)
         server.serve(o.listen, workers=o.workers, processes=o.processes, grace=o.grace,
-                     on_ready=lambda at: print(f"weft: serving {o.app} at {at if at.startswith('unix:') else 'http://' + at}", file=sys.stderr, flush=True))
+                     on_ready=lambda at: print(f"weft: serving {o.app} at {at if at.startswith('unix:') else 'http://' + at}",
+                                               file=sys.stderr, flush=True))
     except (OSError, ValueError) as e:
         raise SystemExit(f"weft.serve: {e}") from None
 

@@ -150,8 +150,8 @@ bool client_pool::has_nothing_to_say(client_connection& c) noexcept {
     }
 }
 
-/// It stays where it is in its origin's list. Its limit may be noticed as late as that of the connection in front
-/// of it, which has fallen asleep before.
+/// Puts a connection back to sleep, which stays where it is in its origin's list. Its limit may be noticed
+/// late: with that of the connection in front of it, which had fallen asleep before.
 /// \returns  false if there is no memory for it.
 bool client_pool::sleep_again(std::unique_ptr<client_connection>& c) noexcept {
     try {

@@ -2,7 +2,8 @@
 //
 //   subject BEHAVIOUR [PROCESSES [ORPHANS [PORT]]]
 //
-// PROCESSES is a number, or the path of a file that holds it. PORT is a number or a Unix socket, as an endpoint.
+// PROCESSES is a number, or the path of a file that holds it. PORT is a number or a Unix socket, as an
+// endpoint.
 // It answers "x" by "x PID GENERATION", and once it is to end by "x PID GENERATION close", after which it closes. BEHAVIOUR is a word, or the
 // path of a file that holds it, which each worker reads when it starts:
 //   serve   as said          crash   ends with 7         stuck   never gets ready
